@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TextIO
 
-from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.sanitize import inert, one_line
 
 
@@ -75,6 +75,28 @@ def _discard(stream: TextIO) -> None:
 def is_at_terminal() -> bool:
     """Return whether a person can read a prompt here and answer it."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def agreed(
+    question: str, *, nothing: str, kept: str, default: bool = True, can_ask: bool = True
+) -> None:
+    """Ask the person for a yes.
+
+    Args:
+        nothing: What a no means, such as `Nothing was written`.
+        kept: What stays as it was.
+
+    Raises:
+        Exit: Nobody can answer.
+        RalphError: The person does not agree.
+    """
+    import typer
+
+    if not (can_ask and is_at_terminal()):
+        note(f"{nothing}: there is nobody to ask. Give --yes to agree.")
+        raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
+    if not typer.confirm(f"\n{question}", default=default):
+        raise RalphError(f"{nothing}.", kept)
 
 
 def no_screen() -> str | None:

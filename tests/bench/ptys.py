@@ -40,11 +40,7 @@ class Recording:
                 return
 
     def wait_for(self, marker: bytes) -> float:
-        """Seconds from the start until the marker was there.
-
-        Raises:
-            TimeoutError: It did not come.
-        """
+        """Seconds from the start until the marker was there."""
         with self._news:
             if not self._news.wait_for(
                 lambda: self._holds(marker) or self.ended.is_set(), PATIENCE

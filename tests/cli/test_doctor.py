@@ -14,7 +14,7 @@ import pytest
 
 from ralph_tui.cli.doctor import checks, guard_layers
 from ralph_tui.cli.doctor.checks import readiness
-from ralph_tui.cli.doctor.finding import Finding
+from ralph_tui.cli.doctor.guard_layers import Finding
 from ralph_tui.engine.safety.processes import RUN_MARK
 from ralph_tui.guard.sandbox.environment import SHIMS
 from ralph_tui.guard.sandbox.os_sandbox import cli_sandbox_prefix, sandbox_problem

@@ -80,7 +80,7 @@ def test_without_a_person_nothing_is_written_and_the_status_says_so(project: Pat
     asked = inside("import", "a.plain", cwd=project)
     assert asked.returncode == 4
     assert asked.stderr == (
-        "ralph: Nothing was written: there is nobody to ask. Give --yes to import this.\n"
+        "ralph: Nothing was written: there is nobody to ask. Give --yes to agree.\n"
     )
     told = inside("import", "a.plain", "--json", cwd=project)
     assert told.returncode == 4

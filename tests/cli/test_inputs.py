@@ -15,19 +15,15 @@ from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 
 
-def test_words_are_joined_and_nothing_is_nothing() -> None:
-    assert read_request(None) == read_request([]) == ""
-    assert read_request(["A habit", "tracker "]) == "A habit tracker"
-
-
-def test_a_request_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_is_words_standard_input_or_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("A tracker\nwith streaks\n"))
-    assert read_request(["-"]) == "A tracker\nwith streaks"
-
-
-def test_a_request_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "my request.md"
     path.write_text("\ufeffA tracker\n", encoding="utf-8")
+    assert read_request(None) == read_request([]) == ""
+    assert read_request(["A habit", "tracker "]) == "A habit tracker"
+    assert read_request(["-"]) == "A tracker\nwith streaks"
     assert read_request([f"@{path}"]) == "A tracker"
 
 

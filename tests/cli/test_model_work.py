@@ -12,7 +12,7 @@ from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 from tests.harness.projects import make_project, task
 
-YES_SENDS = "Nothing was sent: there is nobody to ask. Give --yes to send it."
+YES_SENDS = "Nothing was sent: there is nobody to ask. Give --yes to agree."
 
 
 def unchanged(project: Path) -> bytes:

@@ -11,8 +11,8 @@ from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
-from tests.harness.projects import make_project, task, task_of
-from tests.scenario.test_commits import git, repository
+from tests.harness.projects import git, make_project, task, task_of
+from tests.scenario.test_commits import repository
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
 def test_without_an_answer_nothing_changes_and_the_status_says_so(root: Path) -> None:
     done = inside("undo", "a", cwd=root)
     assert done.returncode == 4
-    assert "Give --yes to undo this" in done.stderr
+    assert "Give --yes to agree" in done.stderr
     assert done.stdout == (
         "a: Do a (iteration 1)\n"
         "  remove      new  +0 -2\n"

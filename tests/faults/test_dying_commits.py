@@ -7,16 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.projects import task_of
+from tests.harness.projects import git, task_of
 
 FEWEST_STEPS = 8
 """Git commands and writes of one commit; it makes more."""
-
-
-def git(project: Path, *words: str) -> str:
-    return subprocess.run(
-        ["git", *words], cwd=project, check=True, capture_output=True, text=True
-    ).stdout
 
 
 @pytest.mark.long

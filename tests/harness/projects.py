@@ -1,6 +1,7 @@
 """Projects as a person would write them by hand, and what the loop wrote into them."""
 
 import json
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -33,6 +34,12 @@ ALLOWS = {"phases": {"building": {"allow_unverified": True, "baseline": False}}}
 
 ALLOWING = Settings.model_validate({**ALLOWS, "agent": {"standby_session": False}})
 """The same as settings, for a loop without an agent."""
+
+
+def git(root: Path, *words: str) -> str:
+    return subprocess.run(
+        ["git", *words], cwd=root, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def task(task_id: str, **fields: JsonValue) -> dict[str, JsonValue]:
@@ -93,11 +100,7 @@ def plan_of(project: Path) -> ImplementationPlan:
 
 
 def task_of(project: Path, task_id: str) -> Task:
-    """One task as it stands on disk.
-
-    Raises:
-        KeyError: The plan has no such task.
-    """
+    """One task as it stands on disk."""
     found = plan_of(project).task(task_id)
     if found is None:
         raise KeyError(task_id)

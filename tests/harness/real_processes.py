@@ -44,11 +44,7 @@ class Running:
     environment: Mapping[str, str] = field(repr=False)
 
     async def finished(self) -> Ran:
-        """Wait for its end.
-
-        Raises:
-            TimeoutError: It went on for more than `PATIENCE`.
-        """
+        """Wait for its end."""
         async with asyncio.timeout(PATIENCE):
             out, err = await self.process.communicate()
         assert self.process.returncode is not None

@@ -9,11 +9,7 @@ _PAUSE = 0.02
 
 
 def wait_until(condition: Callable[[], object], seconds: float = PATIENCE, what: str = "") -> None:
-    """Poll until `condition()` is true; blocks.
-
-    Raises:
-        TimeoutError: It was not true in time; says `what` was waited for.
-    """
+    """Poll until `condition()` is true; blocks."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -22,11 +18,7 @@ def wait_until(condition: Callable[[], object], seconds: float = PATIENCE, what:
 
 
 async def until(condition: Callable[[], object], seconds: float = PATIENCE, what: str = "") -> None:
-    """Poll until `condition()` is true, while the event loop goes on.
-
-    Raises:
-        TimeoutError: It was not true in time; says `what` was waited for.
-    """
+    """Poll until `condition()` is true, while the event loop goes on."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -74,12 +74,7 @@ class Terminal:
             self._child.close(force=False)
 
     def until(self, condition: Callable[[], object], what: str, seconds: float = PATIENCE) -> None:
-        """Take in output until `condition()` is true.
-
-        Raises:
-            TimeoutError: It was not true in time; shows the screen.
-            EOFError: It cannot become true any more.
-        """
+        """Take in output until `condition()` is true."""
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:

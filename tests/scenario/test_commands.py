@@ -1,6 +1,7 @@
 """Checks as people write them, on the real CLI: run as written, and questioned before anything is spent."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import make_project, plan_of, task, task_of
-from tests.harness.real_processes import run_ralph
-from tests.harness.scenarios import finishes, scenario
+from tests.harness.real_processes import Ran, run_ralph
+from tests.harness.scenarios import finishes, scenario, stops_without_claim
 from tests.scenario.running import play
 from tests.scenario.test_sandbox import SANDBOX
 
@@ -117,15 +118,55 @@ async def test_a_variable_is_passed_on_and_ci_ends_a_watch_mode(tmp_path: Path) 
 
 
 async def test_until_works_until_the_command_passes(tmp_path: Path) -> None:
-    project = make_project(tmp_path, (), (), files={"check.sh": "test -f task-001.txt\n"})
-    words = ["until", "sh check.sh", "Write the file", "--headless"]
-    async with serving(scenario(finishes("task-001"))) as server:
-        ran = await run_ralph(words, project, server)
+    count = "echo >> ../runs; test -f task-001.txt || test -f task-002.txt\n"
+    files = {"check.sh": count, "guard.sh": "true\n"}
+    project = make_project(tmp_path, (), ("sh guard.sh",), files=files)
+    dead = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+
+    async def until(*words: str, environment: Mapping[str, str] | None = None) -> Ran:
+        return await run_ralph(["until", *words, "--headless"], project, server, environment)
+
+    async with serving(scenario(finishes("task-001"), finishes("task-002"))) as server:
+        for command, environment, status, said in (
+            ("nosuchtool", {}, 3, "`nosuchtool` cannot start: `nosuchtool` is not installed"),
+            ("sh check.sh || true", {}, 3, "the status of `sh check.sh` is lost"),
+            ("git push", {}, 3, "`git push` may not run"),
+            ("sh check.sh", dead, 3, "Nothing listens at http://127.0.0.1:9"),
+            ("true", dead, 0, "Nothing to do: `true` passes already."),
+        ):
+            ran = await until(command, environment=environment)
+            assert (ran.status, said in ran.stdout + ran.stderr) == (status, True), ran
+            assert not plan_of(project).tasks
+        assert not server.requests
+        runs = tmp_path / "runs"
+        runs.unlink()
+        (project / "guard.sh").write_text("nosuchtool\n")
+        assert (await until("test -f b.txt")).status == 3
+        assert plan_of(project).tasks, "the check of the project failed after the task was written"
+        (project / "guard.sh").write_text("true\n")
+        ran = await until("sh check.sh", "Write the file")
         assert ran.status == 0, ran.stdout
-        assert task_of(project, "task-001").description == "Write the file"
+        (only,) = plan_of(project).tasks
+        assert (only.description, only.status) == ("Write the file", TaskStatus.COMPLETE)
+        assert len(runs.read_text()) == 2, (
+            "once before the work, once for the claim; the judge tree has its own"
+        )
         spent = len(server.requests)
-        again = await run_ralph(words, project, server)
-        assert again.status == 0, again.stdout
-        assert "nothing to do: `sh check.sh` passes already" in again.stdout
+        assert (await until("sh check.sh")).status == 0
         assert len(server.requests) == spent
-        assert len(plan_of(project).tasks) == 1
+
+
+async def test_until_replaces_only_a_task_of_its_own_that_nobody_began(tmp_path: Path) -> None:
+    project = make_project(tmp_path, (), (), files={})
+    async with serving(scenario(stops_without_claim("task-001"))) as server:
+        stuck = ["until", "test -f a.txt", "--headless", "--once"]
+        assert (await run_ralph(stuck, project, server)).status == 1
+        other = await run_ralph(["until", "test -f b.txt", "--headless"], project, server)
+        assert "remove it: ralph drop task-001" in other.stderr
+        assert (await run_ralph(stuck, project, server)).status == 1, "it continues"
+        assert task_of(project, "task-001").iterations == 2
+        for words in (["drop", "task-001"], ["add", "Mine", "--check", "test -f c.txt"]):
+            assert (await run_ralph(words, project, server)).status == 0
+        other = await run_ralph(["until", "test -f b.txt", "--headless"], project, server)
+        assert "remove them (`ralph drop task-001`)" in other.stderr
+        assert [task.description for task in plan_of(project).tasks] == ["Mine"]

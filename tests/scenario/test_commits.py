@@ -1,7 +1,6 @@
 """Ralph commits finished tasks, on the real CLI and real git: branch, messages, hooks, secrets, crashes."""
 
 import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,18 +12,11 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
-from tests.harness.projects import make_project, task, task_of
+from tests.harness.projects import git, make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
 
 ME = ["-c", "user.name=Me", "-c", "user.email=me@example.org"]
-
-
-def git(project: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", *arguments], cwd=project, check=True, capture_output=True, text=True
-    )
-    return done.stdout
 
 
 def repository(project: Path) -> None:

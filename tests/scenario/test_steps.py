@@ -19,12 +19,12 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.safety.orphan_processes import find_orphans
 from ralph_tui.store.project import Project
 from tests.harness.model import serving, serving_in_process
-from tests.harness.projects import events_of, make_project, task, task_of
+from tests.harness.projects import events_of, git, make_project, task, task_of
 from tests.harness.real_processes import marked_processes, ralph_running, run_ralph
 from tests.harness.scenarios import claims_in_vain, finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
-from tests.scenario.test_commits import git, repository
+from tests.scenario.test_commits import repository
 from tests.scenario.test_phases import REQUEST, SPEC, validates
 from tests.scenario.test_sandbox import GIT
 

@@ -12,10 +12,10 @@ from ralph_tui.domain.run.undo_result import UndoneHow
 from ralph_tui.engine.control.controls import Controls
 from tests.cli.processes import inside
 from tests.harness.model import serving
-from tests.harness.projects import make_project, task, task_of
+from tests.harness.projects import git, make_project, task, task_of
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
-from tests.scenario.test_commits import committing, git, subjects
+from tests.scenario.test_commits import committing, subjects
 
 
 def edits(task_id: str, *commands: str) -> str:

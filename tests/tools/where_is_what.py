@@ -61,11 +61,7 @@ def symbols() -> dict[str, list[str]]:
 
 
 def place_of(answer: Answer, found: dict[str, list[str]]) -> str:
-    """Find the file of an answer.
-
-    Raises:
-        LookupError: The symbol is defined nowhere, or more than once.
-    """
+    """Find the file of an answer."""
     if "/" in answer.symbol:
         if not (ROOT / answer.symbol).is_file():
             raise LookupError(f"{answer.ask} {answer.symbol} does not exist.")

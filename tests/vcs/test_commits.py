@@ -19,12 +19,7 @@ from ralph_tui.vcs.branches import (
 from ralph_tui.vcs.commit_hooks import HookCall, HookEnd, HookError
 from ralph_tui.vcs.commits import CommitRefusedError, CommitRequest, Committer
 from ralph_tui.vcs.git import Git
-
-
-def git(root: Path, *words: str) -> str:
-    return subprocess.run(
-        ["git", *words], cwd=root, check=True, capture_output=True, text=True
-    ).stdout
+from tests.harness.projects import git
 
 
 @pytest.fixture

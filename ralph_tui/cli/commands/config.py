@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.completion import setting_names, setting_values
-from ralph_tui.cli.console import is_at_terminal, note, out, out_json, out_table
+from ralph_tui.cli.console import agreed, note, out, out_json, out_table
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project, project_directory
-from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.formatting import plural
 
 if TYPE_CHECKING:
@@ -131,7 +130,15 @@ def import_settings(
         _show_import(preview)
     written = bool(preview.settings)
     if written and not yes:
-        _ask_import(preview, as_json=as_json)
+        if as_json:
+            out_json({**preview.model_dump(mode="json"), "written": False})
+        agreed(
+            f"Import this{' with its commands' if preview.commands else ''}?",
+            nothing="Nothing was written",
+            kept="The settings are as they were.",
+            default=not preview.commands,
+            can_ask=not as_json,
+        )
     if written:
         importing.write()
     if as_json:
@@ -167,14 +174,3 @@ def _show_import(preview: "ConfigPreview") -> None:
     for remark in preview.remarks:
         out()
         out(remark)
-
-
-def _ask_import(preview: "ConfigPreview", *, as_json: bool) -> None:
-    if as_json or not is_at_terminal():
-        if as_json:
-            out_json({**preview.model_dump(mode="json"), "written": False})
-        note("Nothing was written: there is nobody to ask. Give --yes to import this.")
-        raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
-    about = " with its commands" if preview.commands else ""
-    if not typer.confirm(f"\nImport this{about}?", default=not preview.commands):
-        raise RalphError("Nothing was written.", "The settings are as they were.")

@@ -14,7 +14,7 @@ from ralph_tui.cli.project_lookup import find_project, start_directory
 from ralph_tui.domain.errors import ExitCode, SetupError
 
 if TYPE_CHECKING:
-    from ralph_tui.cli.doctor.finding import Finding
+    from ralph_tui.cli.doctor.guard_layers import Finding
     from ralph_tui.config.settings import Settings
     from ralph_tui.engine.run.webhook import Webhook
     from ralph_tui.present.text.glyphs import Glyphs

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.completion import every_task
-from ralph_tui.cli.console import is_at_terminal, note, out, out_json
+from ralph_tui.cli.console import agreed, note, out, out_json
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import controls_of, find_project, start_directory
-from ralph_tui.domain.errors import ExitCode, RalphError
+from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.formatting import plural
 
 if TYPE_CHECKING:
@@ -127,7 +127,12 @@ def undo(
     if not as_json:
         _show_undo(preview)
     if not yes:
-        _ask_undo(preview, as_json=as_json)
+        if as_json:
+            _print_json(preview, None)
+        kept, can_ask = "The project is as it was.", not as_json
+        agreed(
+            "Undo this?", nothing="Nothing was changed", kept=kept, default=False, can_ask=can_ask
+        )
     undone = controls.undo(preview)
     if as_json:
         _print_json(preview, undone)
@@ -143,16 +148,6 @@ def _show_undo(preview: "UndoPreview") -> None:
     for line in undo_lines(preview, MOST_LISTED):
         out(f"  {plain(line)}")
     out(undo_effect(preview))
-
-
-def _ask_undo(preview: "UndoPreview", *, as_json: bool) -> None:
-    if as_json or not is_at_terminal():
-        if as_json:
-            _print_json(preview, None)
-        note("Nothing was changed: there is nobody to ask. Give --yes to undo this.")
-        raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
-    if not typer.confirm("\nUndo this?", default=False):
-        raise RalphError("Nothing was changed.", "The project is as it was.")
 
 
 def _print_json(preview: "UndoPreview", undone: "Undone | None") -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ralph_tui.cli.console import no_screen, note
+from ralph_tui.cli.console import no_screen, note, out
 from ralph_tui.cli.options import BuildOptions, RunOptions, examples, takes_run_options
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.cli.run.mode import may_prompt, show_run
@@ -17,6 +17,7 @@ from ralph_tui.domain.errors import RalphError
 if TYPE_CHECKING:
     from ralph_tui.engine.control.launch import Launch
     from ralph_tui.engine.control.request import RunRequest
+    from ralph_tui.engine.verification.evidence.examine import Examined
 
 app = typer.Typer()
 
@@ -112,22 +113,34 @@ def until(
 ) -> None:
     """Work until a command passes.
 
-    Ralph runs the command first. If it passes, there is nothing to do. Otherwise the plan gets one task, which is
-    done when the command passes.
+    Ralph runs the command first. If it passes, there is nothing to do, and if it cannot start, the run ends. Otherwise
+    the plan gets one task, which is done when the command passes.
     """
-    from ralph_tui.cli.run.until import add_until_task
+    from ralph_tui.cli.run.until import prepare_until
+    from ralph_tui.config.load import load_settings
 
     if options.dry_run or options.show_prompt:
         raise RalphError(
             "--dry-run and --show-prompt show the plan's next task, which `ralph until` has yet to add.",
             "Leave them out.",
         )
-    add_until_task(find_project(options.project_root), command.strip(), " ".join(what or ()))
-    _start(None, "building", options, until=command.strip())
+    project = find_project(options.project_root)
+    options = replace(options, no_baseline=False)
+    settings = load_settings(
+        project.root, overrides={**_overrides("building", options), **_BASELINE}
+    )
+    known = prepare_until(project, settings, command.strip(), " ".join(what or ()))
+    if known is None:
+        out(f"Nothing to do: `{command.strip()}` passes already.")
+        raise typer.Exit
+    _start(None, "building", options, known=known)
 
 
 def _start(
-    words: list[str] | None, only: str | None, options: RunOptions, until: str = ""
+    words: list[str] | None,
+    only: str | None,
+    options: RunOptions,
+    known: "Mapping[str, Examined] | None" = None,
 ) -> NoReturn:
     """Run a request and exit with its status.
 
@@ -143,9 +156,9 @@ def _start(
         root = find_project(options.project_root).root
         _warn_of_old_settings(root)
         overrides = _overrides(only, options)
-        if until:
-            request = replace(request, until=until)
-            overrides = {**overrides, "phases.building.baseline": True}
+        if known is not None:
+            request = replace(request, known=known)
+            overrides = {**overrides, **_BASELINE}
         launched = launch_project(root, overrides, request)
         starter = background_starter(
             root, command, _background_options(options), _background_build_options(options)
@@ -209,6 +222,8 @@ def _request(
         reset_breaker=options.reset_circuit,
     )
 
+
+_BASELINE = {"phases.building.baseline": True}
 
 _COMMANDS = {
     None: "run",

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.agent.login import check_address, check_login, login
 from ralph_tui.cli.console import no_screen
-from ralph_tui.cli.doctor.finding import Finding
-from ralph_tui.cli.doctor.guard_layers import check_layers
+from ralph_tui.cli.doctor.guard_layers import Finding, check_layers
 from ralph_tui.cli.doctor.preflight import needs_uv, plan_of_another, uv_version
 from ralph_tui.config.load import config_paths, load_settings, old_settings_notice
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
@@ -348,8 +347,6 @@ SHOWN_ON_SCREEN = ("terminal", "plan")
 
 def readiness(root: Path) -> Iterator[Notice]:
     """Yield the models and limits of a run, then the problems. Blocks for about a second."""
-    from ralph_tui.config.load import load_settings
-    from ralph_tui.domain.errors import RalphError
     from ralph_tui.engine.verification.detection.project_checks import checks_of, gate_commands
     from ralph_tui.present.text.figures import limit
 

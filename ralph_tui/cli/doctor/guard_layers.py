@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_tui.agent.process import launch_script
-from ralph_tui.cli.doctor.finding import Finding
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.sandbox.environ_block import visible_keys
@@ -33,6 +32,23 @@ _CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.a
 
 class TrialError(Exception):
     """The trial did not run, so it shows nothing; the message says why."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check.
+
+    Attributes:
+        needed: Whether a run cannot start while this is wrong.
+        is_next: Whether nothing is wrong: something is not set up yet, and the advice is the next step.
+    """
+
+    name: str
+    ok: bool
+    text: str
+    advice: str = ""
+    needed: bool = True
+    is_next: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-import typer
-
-from ralph_tui.cli.console import is_at_terminal, note, out, out_json
-from ralph_tui.domain.errors import ExitCode, RalphError
+from ralph_tui.cli.console import agreed, out, out_json
 
 if TYPE_CHECKING:
     from ralph_tui.domain.plan.import_preview import ImportPreview
@@ -27,13 +24,11 @@ def show(preview: "ImportPreview") -> None:
 
 
 def ask(preview: "ImportPreview", *, as_json: bool) -> None:
-    if as_json or not is_at_terminal():
-        if as_json:
-            finish(preview, as_json=True, written=False)
-        note("Nothing was written: there is nobody to ask. Give --yes to import this.")
-        raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
-    if not typer.confirm("\nImport this?", default=True):
-        raise RalphError("Nothing was written.", "The plan is as it was.")
+    """Ask whether to import; raise as `agreed` does."""
+    if as_json:
+        finish(preview, as_json=True, written=False)
+    kept = "The plan is as it was."
+    agreed("Import this?", nothing="Nothing was written", kept=kept, can_ask=not as_json)
 
 
 def finish(

@@ -4,11 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from ralph_tui.cli.console import is_at_terminal, note, out, out_facts
+from ralph_tui.cli.console import agreed, out, out_facts
 from ralph_tui.cli.run.inputs import read_addition
-from ralph_tui.domain.errors import ExitCode, RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.config.settings import Settings
@@ -51,11 +48,7 @@ def require_consent(
     out_facts({**what, "model": settings.models.planning, "cost": most_it_costs(settings, spent)})
     if yes:
         return
-    if not is_at_terminal():
-        note("Nothing was sent: there is nobody to ask. Give --yes to send it.")
-        raise typer.Exit(int(ExitCode.WAITING_FOR_APPROVAL))
-    if not typer.confirm("\nSend this to the model?", default=True):
-        raise RalphError("Nothing was sent.", "Nothing was changed.")
+    agreed("Send this to the model?", nothing="Nothing was sent", kept="Nothing was changed.")
     out()
 
 

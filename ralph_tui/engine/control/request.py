@@ -1,5 +1,6 @@
 """Describe what a person started: the request, how far to go, and who can answer."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ralph_tui.domain.documents.questions import GivenAnswers
@@ -41,7 +42,7 @@ class RunRequest:
         reset_breaker: Whether to close the circuit breaker, even during a cooldown.
         addition: What to add to the plan; `only` is planning.
         compacts: Whether to shorten the learnings; `only` is planning.
-        until: The command that the plan's only task must make pass; if it passes before, nothing is done.
+        known: The result (`Examined`) of each check that ran just before, as in `ralph until`.
     """
 
     text: str = ""
@@ -55,7 +56,7 @@ class RunRequest:
     reset_breaker: bool = False
     addition: Addition | None = None
     compacts: bool = False
-    until: str = ""
+    known: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def is_aside(self) -> bool:

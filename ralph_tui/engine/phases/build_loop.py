@@ -1,7 +1,8 @@
 """Build the plan: choose a task, run a session on it, record the result, and decide when to stop."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeVar
 
 from ralph_tui.domain import events as ev
@@ -35,6 +36,7 @@ from ralph_tui.engine.verification.coverage import (
     blocked_without_check,
     may_start,
 )
+from ralph_tui.engine.verification.evidence.examine import Examined
 from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.engine.verification.gate import all_checks
 from ralph_tui.engine.verification.work_done import look
@@ -50,7 +52,11 @@ _MAX_NAMED = 5
 
 
 async def take_baseline(
-    run: RunContext, contents: Fingerprinter, *, with_tasks: bool = True
+    run: RunContext,
+    contents: Fingerprinter,
+    known: Mapping[str, Examined] = MappingProxyType({}),
+    *,
+    with_tasks: bool = True,
 ) -> None:
     """Find out how the checks end before anything is spent, and report the failing ones.
 
@@ -58,6 +64,7 @@ async def take_baseline(
     before the attempt is used, and without one no failure is excused.
 
     Args:
+        known: Results of checks that need not run again.
         with_tasks: Whether to run the criteria of the open tasks, too.
     """
     if not run.settings.phases.building.baseline:
@@ -74,9 +81,10 @@ async def take_baseline(
         )
     )
     if lacks_baseline(baseline, run.docs.plan, commands, now):
-        number = plural(len(commands), "check")
-        run.emit(ev.Notice(text=f"Running {number} once before the first task."))
-        examined = await unless_stopped(run, run.gate.examine_all(tasks))
+        if number := len({*commands} - {*known}):
+            text = f"Running {plural(number, 'check')} once before the first task."
+            run.emit(ev.Notice(text=text))
+        examined = await unless_stopped(run, run.gate.examine_all(tasks, known))
         if examined is None:
             return
         warnings = await asyncio.to_thread(
@@ -209,21 +217,11 @@ class BuildLoop:
         self._prepare_session(task)
         if not self._knows_baseline:
             self._knows_baseline = True
-            await take_baseline(self._run, self._contents)
-            return await self._end_if_nothing_to_do(task)
-        return await self._iterate(task)
-
-    async def _end_if_nothing_to_do(self, task: Task) -> End | None:
-        command = self._request.until
-        if not command or not self._run.gate.baseline.was_green(command):
+            known = self._request.known.items()
+            seen = {command: one for command, one in known if isinstance(one, Examined)}
+            await take_baseline(self._run, self._contents, seen)
             return None
-
-        def drop(docs: Documents) -> Documents:
-            left = tuple(one for one in docs.plan.tasks if one.id != task.id)
-            return docs.replacing(plan=docs.plan.model_copy(update={"tasks": left}))
-
-        await self._run.project_state.transact(drop, "nothing to do")
-        return complete_end(f"nothing to do: `{command}` passes already")
+        return await self._iterate(task)
 
     def _new_session(self) -> tuple[UsageMeter, SessionSpec]:
         meter = session_meter(self._run, self._run_limits.costs())

@@ -40,6 +40,7 @@ from ralph_tui.engine.run.before_start import checked_phase, place_to_work, requ
 from ralph_tui.engine.run.lifecycle import Lifecycle
 from ralph_tui.engine.run.notifications import Notifier, notification_sandbox
 from ralph_tui.engine.run.startup import begin_run, run_started
+from ralph_tui.engine.run.verify_task import make_gate
 from ralph_tui.engine.run.webhook import webhook_of
 from ralph_tui.engine.safety.command_sandbox import (
     CommandSandbox,
@@ -66,7 +67,7 @@ from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write, may_write_unnamed_files
 from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.guard.sandbox.environ_block import blank_keys
-from ralph_tui.guard.sandbox.environment import SHIMS, agent_environment, cli_overlay, hidden_names
+from ralph_tui.guard.sandbox.environment import SHIMS, agent_environment, cli_overlay
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.agent_activity import ActivityLog
 from ralph_tui.store.journal.journal import JournalWriter
@@ -310,7 +311,7 @@ class Runner:
         guard = Guard(policy)
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
         try:
-            gate = await self._gate(guard, policy)
+            gate = await self._gate(guard)
             spec_for = self._spec_maker(phase, policy)
             run = self._context(guard, gate, spec_for)
             if self._run_limits is None:
@@ -326,7 +327,7 @@ class Runner:
             await asyncio.wait([warming])
             await asyncio.shield(guard.close())
 
-    async def _gate(self, guard: Guard, policy: Policy) -> Gate:
+    async def _gate(self, guard: Guard) -> Gate:
         building = self._settings.phases.building
         if self._baseline is None:
             self._baseline = Baseline(self._project.root, used=building.baseline)
@@ -336,28 +337,19 @@ class Runner:
             await asyncio.to_thread(self._checks.begin)
             for lost in self._checks.lost:
                 self._warn(lost)
-        everything = self._services.everything
-        environment = agent_environment(policy, everything)
-        passed = {
-            n: everything[n] for n in self._settings.safety.check_environment if n in everything
-        }
-        checks_environment = gate_environment(environment, {**passed, **self._marks})
-        gate = Gate(
+        gate = make_gate(
             self._project.root,
-            rules=self._checks.rules,
-            timeout=building.gate_timeout_seconds,
-            environment=checks_environment,
-            review=guard.review,
-            emit=self._bus.emit,
-            prefix=self._sandbox.prefix,
+            self._settings,
+            guard,
+            self._sandbox,
+            self._bus.emit,
+            {**self._services.everything, **self._marks},
+            self._checks.rules,
         )
         gate.use(self._tree)
         gate.activity = self._activity
         gate.watch = self._repository_guard
         gate.baseline = self._baseline
-        gate.hidden = tuple(
-            name for name in hidden_names(everything) if name not in checks_environment
-        )
         return gate
 
     def _hook_environment(self) -> dict[str, str]:

@@ -1,15 +1,18 @@
-"""Run the gate for a task on a person's request, with the same checks and sandbox; nothing is recorded."""
+"""Make the gate of a run, and run it on a person's request, with the same checks and sandbox; nothing is recorded."""
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 from ralph_tui.config.settings import Settings
+from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.engine.safety.command_sandbox import (
     CommandSandbox,
@@ -17,10 +20,11 @@ from ralph_tui.engine.safety.command_sandbox import (
     remove_mount_points,
 )
 from ralph_tui.engine.session.spec import guard_policy
-from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
-from ralph_tui.engine.verification.gate import Gate, gate_environment
+from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, GateRules
+from ralph_tui.engine.verification.evidence.examine import Examined
+from ralph_tui.engine.verification.gate import Check, Gate, all_checks, gate_environment
 from ralph_tui.guard.guard import Guard
-from ralph_tui.guard.sandbox.environment import agent_environment
+from ralph_tui.guard.sandbox.environment import agent_environment, hidden_names
 from ralph_tui.store.project import Project
 
 
@@ -40,35 +44,90 @@ def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
 
 
 async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: EventSink) -> GateResult:
+    """Run the gate for a task, as for a claim.
+
+    Raises:
+        RalphError: The sandbox is required and does not work.
+    """
+    async with _gate_by_hand(root, settings, emit) as (gate, _):
+        return await gate.run(task, "verified by hand")
+
+
+class Tried(Model):
+    """What the checks showed before any work, and why the guard denies some of them."""
+
+    checks: tuple[Check, ...]
+    examined: dict[str, Examined]
+    denied: dict[str, str]
+    hidden: tuple[str, ...]
+    needs_ci: bool
+
+
+async def try_checks(root: Path, settings: Settings, task: Task | None = None) -> Tried:
+    """Run the checks of the project, or only those of a task, as a run does before the first task.
+
+    Raises:
+        RalphError: The sandbox is required and does not work.
+    """
+    async with _gate_by_hand(root, settings, lambda _: None) as (gate, guard):
+        if task is not None:
+            only = (await asyncio.to_thread(gate.rules)).model_copy(update={"commands": ()})
+            gate.rules = lambda: only
+        tasks = () if task is None else (task,)
+        checks = all_checks(tasks, await asyncio.to_thread(gate.rules))
+        examined = await gate.examine_all(tasks)
+        denied = {}
+        for command in {check.command for check in checks} - {*examined}:
+            call = ToolCall(tool_id="try", name="Bash", input={"command": command})
+            if (verdict := await guard.review(call)).decision == "deny":
+                denied[command] = verdict.reason
+        return Tried(
+            checks=checks,
+            examined=examined,
+            denied=denied,
+            hidden=gate.hidden,
+            needs_ci=gate.baseline.needs_ci,
+        )
+
+
+@contextlib.asynccontextmanager
+async def _gate_by_hand(
+    root: Path, settings: Settings, emit: EventSink
+) -> AsyncIterator[tuple[Gate, Guard]]:
     project, environ = Project(root), dict(os.environ)
     confinement = await asyncio.to_thread(confine, root, settings.safety, environ)
     sandbox = CommandSandbox(root, confinement.sandbox, settings.safety.sandbox_exceptions)
-    policy = guard_policy(project, settings, Phase.BUILDING)
-    guard = Guard(policy)
+    guard = Guard(guard_policy(project, settings, Phase.BUILDING))
     try:
         await sandbox.open()
-        gate = await asyncio.to_thread(_gate, root, settings, guard, sandbox, emit, environ)
-        return await gate.run(task, "verified by hand")
+        rules = await asyncio.to_thread(lambda: ChecksOfRun(root, settings).rules)
+        yield make_gate(root, settings, guard, sandbox, emit, environ, rules), guard
     finally:
         await sandbox.close()
         await guard.close()
         await asyncio.to_thread(remove_mount_points, root, confinement)
 
 
-def _gate(
+def make_gate(
     root: Path,
     settings: Settings,
     guard: Guard,
     sandbox: CommandSandbox,
     emit: EventSink,
     environ: Mapping[str, str],
+    rules: Callable[[], GateRules],
 ) -> Gate:
-    return Gate(
+    """Return a gate whose checks see what the settings let them see of `environ`, with the marks of a run."""
+    passed = {n: environ[n] for n in settings.safety.check_environment if n in environ}
+    seen = gate_environment(agent_environment(guard.policy, environ), passed)
+    gate = Gate(
         root,
-        rules=ChecksOfRun(root, settings).rules,
+        rules=rules,
         timeout=settings.phases.building.gate_timeout_seconds,
-        environment=gate_environment(agent_environment(guard.policy, environ), {}),
+        environment=seen,
         review=guard.review,
         emit=emit,
         prefix=sandbox.prefix,
     )
+    gate.hidden = tuple(name for name in hidden_names(environ) if name not in seen)
+    return gate

@@ -266,11 +266,7 @@ class Conversation:
             )
 
     async def _count(self, usage: TurnUsage) -> None:
-        """Write costs and tokens to disk as they are spent, so that a `kill -9` loses none.
-
-        Raises:
-            StoreError: The usage or the journal cannot be written, so nothing more may be spent.
-        """
+        """Write costs and tokens to disk as they are spent, so that a `kill -9` loses none."""
         journal_error = await self._run.journal_error()
         if journal_error is not None:
             raise journal_error

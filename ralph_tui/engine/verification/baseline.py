@@ -126,9 +126,6 @@ class Baseline:
     def needs_ci(self) -> bool:
         return self._record.needs_ci
 
-    def was_green(self, command: str) -> bool:
-        return command in self._record.green
-
     def set_ci(self) -> None:
         self._record = self._record.model_copy(update={"needs_ci": True})
 
@@ -354,7 +351,8 @@ def _missing_program(code: int, output: str, root: Path, planned: str | None) ->
                 continue
             return Obstacle(
                 reason=f"`{name}` is not installed",
-                hint="Install it, or choose another command with build.test_command.",
+                hint="Install it, or choose another command"
+                + (" with build.test_command." if planned is None else "."),
             )
     return None
 

@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from ralph_tui.domain import events as ev
@@ -234,10 +235,12 @@ class Gate:
         rules = self.rules().model_copy(update={"commands": ()})
         return plan_checks(task, rules)
 
-    async def examine_all(self, tasks: Iterable[Task] = ()) -> dict[str, Examined]:
+    async def examine_all(
+        self, tasks: Iterable[Task] = (), known: Mapping[str, Examined] = MappingProxyType({})
+    ) -> dict[str, Examined]:
         """Run the project's checks and the criteria of `tasks` before any work; return the result of each command.
 
-        A criterion that may not run unattended, or whose status is lost, does not run.
+        A criterion that may not run unattended, or whose status is lost, does not run, nor does what is `known`.
         """
         rules = await asyncio.to_thread(self.rules)
         found: dict[str, Examined] = {}
@@ -246,6 +249,9 @@ class Gate:
             if check.source == "criterion":
                 command = await self._unattended(check.command)
             if command is None or lost_status(command):
+                continue
+            if check.command in known:
+                found[check.command] = known[check.command]
                 continue
             examined, _ = await self._examiner.examine(command)
             if examined.result.watches and not self.baseline.needs_ci:
