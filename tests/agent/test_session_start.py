@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import errno
 import re
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.engine.core.ports import TurnEnded
 from tests.agent.test_contract import Recorder, script, spec, turn
 from tests.harness.model import cli_environment, serving
+from tests.harness.real_processes import PYTHON
 from tests.harness.waiting import until
 
 QUICK = 8.0
@@ -169,7 +169,7 @@ while True:
 
 def deaf_cli(directory: Path) -> tuple[Path, Path]:
     cli, sign = directory / "claude", directory / "runs"
-    cli.write_text(DEAF.format(python=sys.executable, sign=str(sign)))
+    cli.write_text(DEAF.format(python=PYTHON, sign=str(sign)))
     cli.chmod(0o700)
     return cli, sign
 

@@ -23,6 +23,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.guard.core.policy import PHASE_TOOLS
 from tests.harness.model import ServerProcess, cli_environment, serving_in_process
 from tests.harness.projects import events_of, make_project, task
+from tests.harness.real_processes import PYTHON_HERE
 from tests.harness.scenarios import finishes, scenario
 
 ITERATIONS = 8
@@ -31,7 +32,7 @@ NO_CHECK = "true"
 
 UNIT_TESTS = (
     "env PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 "
-    f"{sys.executable} -m pytest -q -p no:cacheprovider -c /dev/null --rootdir . check.py"
+    f"{PYTHON_HERE} -m pytest -q -p no:cacheprovider -c /dev/null --rootdir . check.py"
 )
 """A small test run, as a gate has it: half a second to a second."""
 

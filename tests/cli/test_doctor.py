@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from ralph_tui.store.project_root import AGENT_OF
 from tests.cli.processes import inside
 from tests.guard.test_os_sandbox import broken
 from tests.harness.projects import make_project, task
+from tests.harness.real_processes import PYTHON_HERE
 from tests.scenario.test_commits import repository
 
 
@@ -164,7 +164,7 @@ def test_keys_that_a_script_can_read_are_named_where_there_is_no_sandbox(
     login = isolated / ".claude" / ".credentials.json"
     login.write_text("{}")
     program = "import sys; from tests.cli.test_doctor import keys; print(keys(sys.argv[1]))"
-    shell = f"{sys.executable} -c '{program}' {tmp_path}; :"
+    shell = f"{PYTHON_HERE} -c '{program}' {tmp_path}; :"
     done = subprocess.run(
         ["sh", "-c", shell],
         cwd=Path(__file__).parents[2],

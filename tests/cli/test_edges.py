@@ -17,6 +17,7 @@ from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside, python
 from tests.harness.projects import make_project, task
+from tests.harness.real_processes import PYTHON_HERE
 
 HEAVY = ("textual", "claude_agent_sdk", "mcp", "rich", "watchfiles")
 PARSER = "typer"
@@ -213,7 +214,7 @@ def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
 def test_output_that_cannot_be_written_is_no_success(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
-    program = f"exec {sys.executable} -m ralph_tui tasks > /dev/full"
+    program = f"exec {PYTHON_HERE} -m ralph_tui tasks > /dev/full"
     done = subprocess.run(
         program, shell=True, cwd=project, capture_output=True, text=True, check=False
     )
@@ -226,7 +227,7 @@ def test_output_that_cannot_be_written_is_no_success(tmp_path: Path) -> None:
 
 def test_a_closed_standard_stream_leads_nowhere(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
-    program = f"exec {sys.executable} -m ralph_tui inject 'use argparse' >&- <&-"
+    program = f"exec {PYTHON_HERE} -m ralph_tui inject 'use argparse' >&- <&-"
     done = subprocess.run(
         program, shell=True, cwd=project, capture_output=True, text=True, check=False
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from tests.harness.real_processes import PYTHON_HERE
 from tests.harness.waiting import PATIENCE
 
 _SETUP = (
@@ -25,7 +26,7 @@ def test_the_first_tab_of_a_zsh_completes(tmp_path: Path) -> None:
     (tmp_path / "zfunc").mkdir()
     (tmp_path / "zfunc" / "_ralph").write_text(_script(tmp_path), encoding="utf-8")
     program = tmp_path / "ralph"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m ralph_tui "$@"\n', encoding="utf-8")
+    program.write_text(f'#!/bin/sh\nexec {PYTHON_HERE} -m ralph_tui "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TERM": "xterm-256color"}
     zsh: pexpect.spawn[str] = pexpect.spawn(

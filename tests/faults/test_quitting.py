@@ -1,7 +1,6 @@
 """Stopping at once takes under two seconds whatever the CLI does, and leaves nothing behind."""
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -31,6 +30,7 @@ from ralph_tui.engine.run.runner import run_loop
 from ralph_tui.engine.session.turns import UnopenedSession, open_unless_interrupted
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.projects import make_project, plan_of, task
+from tests.harness.real_processes import PYTHON
 from tests.harness.waiting import until
 
 QUICK = 8.0
@@ -60,7 +60,7 @@ async def test_stopping_at_once_does_not_wait_for_a_cli_that_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, begins: bool
 ) -> None:
     cli, sign = tmp_path / "claude", tmp_path / "runs"
-    cli.write_text(DEAF.format(python=sys.executable, sign=str(sign), begins=begins))
+    cli.write_text(DEAF.format(python=PYTHON, sign=str(sign), begins=begins))
     cli.chmod(0o700)
     monkeypatch.setattr(process, "bundled_cli", lambda: cli)
     project = make_project(tmp_path, [task("a")])

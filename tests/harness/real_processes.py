@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import shlex
 import sys
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -17,6 +18,12 @@ from tests.harness.model import ServerProcess, cli_environment
 
 MARK = "HARNESS_MARK"
 """Children inherit it, even those that left their session and their parent."""
+
+PYTHON = os.path.realpath(sys.executable)
+"""For shebangs and command lines: without our packages, but its path has no blanks and is not below a clone."""
+
+PYTHON_HERE = shlex.quote(sys.executable)
+"""For command lines that need our packages."""
 
 PATIENCE = 240.0
 """A whole demo takes 45 s on an idle machine."""

@@ -1,6 +1,5 @@
 """What was red before the run, on the real CLI: told, not held against a task with a check of its own, never worse."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,11 @@ from ralph_tui.domain.verification.verification import ReceiptStatus, Verificati
 from tests.cli.processes import beside
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, make_project, task, task_of
-from tests.harness.real_processes import run_ralph
+from tests.harness.real_processes import PYTHON, run_ralph
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 
-UNITTEST = f"{sys.executable} -m unittest"
+UNITTEST = f"{PYTHON} -m unittest"
 CALC = "def add(a, b):\n    return a + b\n"
 TESTS = """import unittest
 

@@ -18,6 +18,7 @@ from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
+from tests.harness.real_processes import PYTHON_HERE
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
 from tests.scenario.test_trouble import once
@@ -90,7 +91,7 @@ async def test_a_client_sees_pauses_resumes_adds_injects_and_stops(tmp_path: Pat
 async def test_the_loops_agent_gets_no_server_from_a_command_or_a_script(tmp_path: Path) -> None:
     # The script is a way around the guard, which reads commands: there the process itself is refused.
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
-    script = f'echo \'{hello}\' | {sys.executable} -c \'import runpy, sys; sys.argv[1:] = ["mcp"]; runpy.run_module("ralph_tui", run_name="__main__")\''
+    script = f'echo \'{hello}\' | {PYTHON_HERE} -c \'import runpy, sys; sys.argv[1:] = ["mcp"]; runpy.run_module("ralph_tui", run_name="__main__")\''
     project = make_project(tmp_path, [task("a")], files={"try.sh": script})
     tries = """
     - name: tries

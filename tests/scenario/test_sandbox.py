@@ -25,6 +25,7 @@ from ralph_tui.store.project_root import AGENT_OF
 from tests.harness.missing_programs import path_without
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
+from tests.harness.real_processes import PYTHON
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
 from tests.scenario.test_guarded import log, repository
@@ -34,13 +35,13 @@ GIT = "/usr/bin/env -i PATH=/usr/bin:/bin git -c user.name=x -c user.email=x"
 TRIES = f"""\
 #!/bin/sh
 {GIT} commit -q --allow-empty -m sly; echo "script: $?"
-{sys.executable} write.py .git/written; echo "python: $?"
-{sys.executable} write.py .ralph/state.json; echo "state: $?"
+{PYTHON} write.py .git/written; echo "python: $?"
+{PYTHON} write.py .ralph/state.json; echo "state: $?"
 make -s commit; echo "make: $?"
 setsid sh -c 'sleep 0.2; {GIT} commit -q --allow-empty -m later; echo "detached: $?" > later.txt' &
 cat "$HOME/.ssh/id_ed25519"; echo "key: $?"
 echo x > "$HOME/outside.txt"; echo "outside: $?"
-{sys.executable} reach.py; echo "network: $?"
+{PYTHON} reach.py; echo "network: $?"
 kill -0 "$(cat pid)"; echo "owner: $?"
 while [ ! -e later.txt ]; do sleep 0.02; done; cat later.txt
 """

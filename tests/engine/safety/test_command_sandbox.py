@@ -3,7 +3,6 @@
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from ralph_tui.engine.verification.check_command import CommandResult, run_comma
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.guard.sandbox.os_sandbox import sandbox_for
+from tests.harness.real_processes import PYTHON
 from tests.harness.waiting import until
 
 pytestmark = pytest.mark.needs("sandbox")
@@ -85,7 +85,7 @@ async def ran(made: CommandSandbox, place: Path, command: str) -> CommandResult:
 
 
 def tries(there: dict[str, str]) -> dict[str, str]:
-    python = f"{sys.executable} connect.py"
+    python = f"{PYTHON} connect.py"
     return {
         "port": f"{python} {there['port']}",
         "sockets": f"{python} {there['sockets']}",

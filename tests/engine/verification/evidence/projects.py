@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,9 +15,10 @@ from ralph_tui.engine.verification.evidence.examine import (
 )
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree
+from tests.harness.real_processes import PYTHON_HERE
 
-PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
-UNITTEST = f"{sys.executable} -m unittest -q"
+PYTEST = f"{PYTHON_HERE} -m pytest -q -p no:cacheprovider"
+UNITTEST = f"{PYTHON_HERE} -m unittest -q"
 
 BROKEN = "def total(numbers):\n    return 0\n"
 RIGHT = "def total(numbers):\n    return sum(numbers)\n"

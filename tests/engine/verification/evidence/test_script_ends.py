@@ -1,13 +1,13 @@
 """A check that is a plain script must reach its end; the code that it checks cannot end it."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.engine.verification.evidence.projects import BROKEN, RIGHT, Tried
+from tests.harness.real_processes import PYTHON as REAL
 
-PYTHON = f"{sys.executable} check.py"
+PYTHON = f"{REAL} check.py"
 ASSERTS = "from total import total\n\nassert total([1, 2]) == 3\nprint('ok')\n"
 MAIN = (
     "import sys\nfrom total import total\n\n\ndef main():\n"
