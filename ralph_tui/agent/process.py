@@ -10,6 +10,7 @@ the CLI's environment.
 import asyncio
 import contextlib
 import os
+import shlex
 import signal
 import sys
 import tempfile
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeSDKClient
 
 SCRIPT = """\
-#!{python} -IS
+#!/bin/sh
+'''exec' {python} -IS "$0" "$@"
+'''
 import os, sys
 os.setpgid(0, 0)
 for name in os.environ.pop("RALPH_GUARD_REMOVED", "").split():
@@ -40,15 +43,13 @@ for name, variable in {piped!r}.items():
         os.environ[variable] = str(reader)
 os.execv({cli!r}, [{cli!r}, *sys.argv[1:]])
 """
+"""For a shell, which starts Python with it: a first line can name no Python whose path is long or has a blank."""
 
 PIPED_KEYS = {
     "ANTHROPIC_API_KEY": "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
     "CLAUDE_CODE_OAUTH_TOKEN": "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR",
 }
 """Keys that the CLI can read from a file descriptor, with the variable for the descriptor's number."""
-
-MAX_SHEBANG = 127
-"""The most characters of a script's first line; Linux cuts a longer one."""
 
 
 EXIT_SECONDS = 0.5
@@ -69,7 +70,7 @@ CONTINUED = "The Claude Code CLI was suspended (SIGSTOP). Ralph resumed it."
 
 
 def launch_script(python: str, cli: str) -> str:
-    return SCRIPT.format(python=python, cli=cli, piped=PIPED_KEYS)
+    return SCRIPT.format(python=shlex.quote(python), cli=cli, piped=PIPED_KEYS)
 
 
 def bundled_cli() -> Path | None:
@@ -81,15 +82,14 @@ def bundled_cli() -> Path | None:
 
 
 class Launcher:
-    """Owns the launch script; `path` is None if no script can be used, so that the SDK finds the CLI itself."""
+    """Owns the launch script; `path` is None without a bundled CLI, so that the SDK finds one."""
 
     def __init__(self) -> None:
         """Write the script into a private temporary directory."""
         self._directory: tempfile.TemporaryDirectory[str] | None = None
         self.path: Path | None = None
         cli = bundled_cli()
-        first_line = f"#!{sys.executable} -IS"
-        if cli is None or len(first_line) > MAX_SHEBANG or " " in sys.executable:
+        if cli is None:
             return
         self._directory = tempfile.TemporaryDirectory(prefix="ralph-cli-")
         path = Path(self._directory.name) / "claude"

@@ -3,7 +3,6 @@
 import re
 import signal
 import socket
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -58,7 +57,6 @@ def browser_like() -> ClientSession:
     return ClientSession(cookie_jar=CookieJar(unsafe=True))
 
 
-@pytest.mark.long
 async def test_only_the_printed_address_opens_it(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     async with served(project) as address, browser_like() as browser:
@@ -165,7 +163,6 @@ async def test_other_addresses_are_refused_in_words(
 
 @pytest.mark.serial
 @pytest.mark.needs("chromium")
-@pytest.mark.long
 async def test_a_loop_is_started_and_steered_from_a_page_and_outlives_it(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     lock = LoopLock(Project(project).layout)
@@ -174,10 +171,10 @@ async def test_a_loop_is_started_and_steered_from_a_page_and_outlives_it(tmp_pat
         return lock.owner() is not None
 
     with serving_in_process(scenario(works_forever("a")), tmp_path) as server:
-        environment = ralph_environment(server, tmp_path, uuid.uuid4().hex)
+        environment = ralph_environment(server, tmp_path)
         async with served(project, environment) as address:
             async with page_at(address, tmp_path / "chromium") as page:
-                await page.until_shown("Ready to build: next is a")
+                await page.until_shown("Ready to build. Next: a")
                 title = await page.call("Runtime.evaluate", expression="document.title")
                 assert "project idle" in str(title)
                 assert address.rpartition("=")[2] not in str(

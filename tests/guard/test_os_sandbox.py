@@ -47,7 +47,7 @@ def test_a_command_of_the_agent_does_not_run_where_the_sandbox_is_gone(
         "RALPH_GUARD_SHIMS": str(SHIMS),
         "RALPH_GUARD_WITNESS": witness,
     }
-    script = f". {SHIMS / 'every_command.sh'} && echo it ran"
+    script = f'. "{SHIMS}/every_command.sh" && echo it ran'
     done = subprocess.run(
         ["bash", "-c", script], env=environment, capture_output=True, text=True, check=False
     )

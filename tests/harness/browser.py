@@ -75,7 +75,9 @@ async def page_at(url: str, profile: Path) -> AsyncIterator[Page]:
     """A browser of its own with this page open; ended when the block is left."""
     chromium = program("chromium")
     assert chromium
-    words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,800"]
+    words = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+    words += [f"--disable-{what}" for what in ("background-networking", "component-update", "sync")]
+    words += ["--window-size=1280,800"]
     words += ["--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"]
     process = await asyncio.create_subprocess_exec(
         chromium, *words, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
@@ -91,11 +93,13 @@ async def page_at(url: str, profile: Path) -> AsyncIterator[Page]:
             async with session.ws_connect(tab["webSocketDebuggerUrl"], max_msg_size=0) as socket:
                 page = Page(socket)
                 listening = asyncio.create_task(page.listen())
-                await page.call("Network.enable")
-                await page.call("Page.navigate", url=url)
-                yield page
-                listening.cancel()
-                await asyncio.wait([listening])
+                try:
+                    await page.call("Network.enable")
+                    await page.call("Page.navigate", url=url)
+                    yield page
+                finally:
+                    listening.cancel()
+                    await asyncio.wait([listening])
     finally:
         process.kill()
         await process.wait()

@@ -77,7 +77,7 @@ async def ralph_running(
     Its configuration directory for the CLI stands beside `cwd`, not in it.
     """
     mark = uuid.uuid4().hex
-    env = {**ralph_environment(server, cwd.parent, mark), **(environment or {})}
+    env = {**ralph_environment(server, cwd.parent), **(environment or {}), MARK: mark}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

@@ -1,5 +1,6 @@
 """Outages of the API and the network: waited out, at no cost to the task, and never without end."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,9 @@ def dying(directory: Path, monkeypatch: pytest.MonkeyPatch, *, times: int) -> Pa
     """Put a CLI in place that dies at its first so many starts; the file that counts them."""
     cli, starts = directory / "claude", directory / "starts"
     real = process.bundled_cli()
-    cli.write_text(DIES.format(starts=starts, times=times, secret=SECRET, cli=real))
+    cli.write_text(
+        DIES.format(starts=starts, times=times, secret=SECRET, cli=shlex.quote(str(real)))
+    )
     cli.chmod(0o700)
     monkeypatch.setattr(process, "bundled_cli", lambda: cli)
     return starts

@@ -88,8 +88,8 @@ def tries(there: dict[str, str]) -> dict[str, str]:
     python = f"{PYTHON} connect.py"
     return {
         "port": f"{python} {there['port']}",
-        "sockets": f"{python} {there['sockets']}",
-        "writable": f"touch {there['writable']}/made",
+        "sockets": f"{python} '{there['sockets']}'",
+        "writable": f"touch '{there['writable']}/made'",
     }
 
 
