@@ -81,17 +81,9 @@ _BY_MESSAGE = (
     (re.compile(r"context window limit"), FailureClass.CONTEXT_FULL),
 )
 """Messages of the CLI without a status or an error class."""
-_BY_REASON = {
-    "prompt_too_long": FailureClass.CONTEXT_FULL,
-    "blocking_limit": FailureClass.CONTEXT_FULL,
-}
 _BY_SUBTYPE = {
-    "error_max_turns": FailureClass.MAX_TURNS,
-    "error_max_budget_usd": FailureClass.BUDGET,
-}
-_MESSAGES = {
-    "error_max_turns": "The session reached its maximum number of turns.",
-    "error_max_budget_usd": "The session reached its cost limit.",
+    "error_max_turns": (FailureClass.MAX_TURNS, "The session reached its maximum number of turns."),
+    "error_max_budget_usd": (FailureClass.BUDGET, "The session reached its cost limit."),
 }
 _TEMPORARY = "This is a server-side issue"
 """The beginning of the text that the CLI appends to every error with a status of 500 or more."""
@@ -110,7 +102,8 @@ def failure(kind: FailureClass, message: str, *, resets_at: datetime | None = No
 
 def classify(facts: ResultFacts) -> Failure | None:
     if facts.subtype in _BY_SUBTYPE:
-        return failure(_BY_SUBTYPE[facts.subtype], facts.text or _MESSAGES[facts.subtype])
+        kind, message = _BY_SUBTYPE[facts.subtype]
+        return failure(kind, facts.text or message)
     if not facts.is_error or facts.terminal_reason.startswith("aborted"):
         return None
     kind = _kind_of_error(facts)
@@ -154,7 +147,6 @@ def silence_failure(seconds: float, problem: str) -> Failure:
 
 
 def _reset_time(seconds: int) -> datetime | None:
-    """Return the time of a timestamp in epoch seconds, or None if it is out of range."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
@@ -162,8 +154,8 @@ def _reset_time(seconds: int) -> datetime | None:
 
 
 def _kind_of_error(facts: ResultFacts) -> FailureClass:
-    if facts.terminal_reason in _BY_REASON:
-        return _BY_REASON[facts.terminal_reason]
+    if facts.terminal_reason in ("prompt_too_long", "blocking_limit"):
+        return FailureClass.CONTEXT_FULL
     if facts.stop_reason == "refusal":  # the CLI calls it an invalid request
         return FailureClass.REFUSAL
     if facts.rejected_until is not None or _USAGE_WORDS.search(facts.text):

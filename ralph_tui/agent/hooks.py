@@ -1,7 +1,7 @@
 """Implements the hooks by which the engine supervises a session; every guard path fails closed.
 
 A hook that raises, returns None or misspells a key lets the tool run, unless its matcher has
-`on_failure="block"`. So only the helpers below create outputs.
+`on_failure="block"`. So only `_output` and `_decision` create outputs for tools.
 """
 
 import asyncio
@@ -9,12 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, cast
 
-from claude_agent_sdk import (
-    HookContext,
-    HookInput,
-    HookJSONOutput,
-    HookMatcher,
-)
+from claude_agent_sdk import HookContext, HookInput, HookJSONOutput, HookMatcher
 from claude_agent_sdk.types import HookEvent
 
 from ralph_tui.agent.permission_callback import PermissionCallback
@@ -43,40 +38,15 @@ PASS: HookJSONOutput = {}
 Emit = Callable[[AgentItem], None]
 
 
-def deny(reason: str) -> HookJSONOutput:
-    """Return the output that refuses a tool; the model sees the reason."""
-    return {
-        "hookSpecificOutput": {
-            "hookEventName": "PreToolUse",
-            "permissionDecision": "deny",
-            "permissionDecisionReason": reason,
-        }
-    }
+def _output(event: str, **fields: Any) -> HookJSONOutput:
+    return cast("HookJSONOutput", {"hookSpecificOutput": {"hookEventName": event, **fields}})
 
 
-def rewrite(tool_input: dict[str, Any]) -> HookJSONOutput:
-    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": tool_input}}
-
-
-def add_note(event: str, note: str) -> HookJSONOutput:
-    output = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": note}}
-    return cast("HookJSONOutput", output)
-
-
-def block_end(reason: str) -> HookJSONOutput:
-    return {"decision": "block", "reason": reason}
-
-
-def ask(reason: str, tool_input: dict[str, Any]) -> HookJSONOutput:
-    """Return the output that makes the CLI call `may_use_tool`, even for an allowed tool in the sandbox."""
-    return {
-        "hookSpecificOutput": {
-            "hookEventName": "PreToolUse",
-            "permissionDecision": "ask",
-            "permissionDecisionReason": reason,
-            "updatedInput": tool_input,
-        }
-    }
+def _decision(decision: str, reason: str, **fields: Any) -> HookJSONOutput:
+    """Return the output that refuses a tool, or that makes the CLI call `may_use_tool` even for an allowed one."""
+    return _output(
+        "PreToolUse", permissionDecision=decision, permissionDecisionReason=reason, **fields
+    )
 
 
 class Hooks:
@@ -160,20 +130,17 @@ class Hooks:
                 ev.ToolDenied(
                     tool_id=call.tool_id,
                     name=call.name,
-                    rule=verdict.rule,
-                    part=verdict.part,
-                    reason=verdict.reason,
-                    instead=verdict.instead,
+                    **verdict.model_dump(include={"rule", "part", "reason", "instead"}),
                 )
             )
-            return deny(verdict.message)
+            return _decision("deny", verdict.message)
         tool_input = self._rewritten(call, verdict)
         if verdict.decision == "ask":
             self.permissions.expect(call, verdict)
-            return ask(verdict.message, tool_input)
+            return _decision("ask", verdict.message, updatedInput=tool_input)
         if verdict.asks:
             self.permissions.report_earlier_answer(call, verdict)
-        return rewrite(tool_input) if tool_input != call.input else PASS
+        return _output("PreToolUse", updatedInput=tool_input) if tool_input != call.input else PASS
 
     def _rewritten(self, call: ToolCall, verdict: Verdict) -> dict[str, Any]:
         if verdict.command is None:
@@ -195,7 +162,9 @@ class Hooks:
         after = await self.supervisor.after_tool(call, _output_of(call.name, data))
         if after.end_turn:
             return {"continue_": False, "stopReason": after.note or "The task is complete."}
-        return add_note(data["hook_event_name"], after.note) if after.note else PASS
+        if not after.note:
+            return PASS
+        return _output(data["hook_event_name"], additionalContext=after.note)
 
     async def _on_stop(self, data: HookInput, _: str | None, __: HookContext) -> HookJSONOutput:
         if self.supervisor is None:
@@ -208,7 +177,7 @@ class Hooks:
             return PASS
         finally:
             self.judging_turn_end = False
-        return block_end(missing) if missing else PASS
+        return {"decision": "block", "reason": missing} if missing else PASS
 
 
 def _call_of(data: HookInput, tool_use_id: str | None, session: str) -> ToolCall:

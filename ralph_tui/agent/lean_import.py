@@ -18,7 +18,9 @@ def import_sdk() -> None:
     if "mcp" in sys.modules:
         return
     # Without its command line, httpx still works.
-    stubs = {_FRAMEWORK: _framework_stub(), _COMMAND_LINE: None}
+    stub = ModuleType(_FRAMEWORK)  # for `mcp.shared.memory`, in a helper that the SDK never calls
+    vars(stub)["FastMCP"] = type("FastMCP", (), {})
+    stubs = {_FRAMEWORK: stub, _COMMAND_LINE: None}
     sys.modules.update({n: m for n, m in stubs.items() if n not in sys.modules})  # type: ignore[misc]
     try:
         package, server = _lazy_package("mcp"), _lazy_package("mcp.server")
@@ -53,11 +55,4 @@ def _lazy_package(name: str) -> ModuleType:
 
     vars(module)["__getattr__"] = load_attribute
     sys.modules[name] = module
-    return module
-
-
-def _framework_stub() -> ModuleType:
-    """Return a stub for `mcp.shared.memory`, which needs the class only in a helper that the SDK never calls."""
-    module = ModuleType(_FRAMEWORK)
-    vars(module)["FastMCP"] = type("FastMCP", (), {})
     return module

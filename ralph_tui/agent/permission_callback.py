@@ -21,7 +21,6 @@ from ralph_tui.engine.decisions.permission_questions import permission_of
 ASK_TOOL = "AskUserQuestion"
 
 MAX_PART = 300
-"""The most characters of a call in its event."""
 
 Result = PermissionResultAllow | PermissionResultDeny
 
@@ -46,9 +45,7 @@ class PermissionCallback:
             ev.ToolAllowed(
                 tool_id=call.tool_id,
                 name=call.name,
-                rule=verdict.rule,
-                part=verdict.part,
-                reason=verdict.reason,
+                **verdict.model_dump(include={"rule", "part", "reason"}),
                 scope="again",
             )
         )
@@ -69,10 +66,9 @@ class PermissionCallback:
             agent_id=context.agent_id,
             session=self._session,
         )
-        asked = before.input.get("command") if before is not None else None
-        permission = permission_of(
-            call, verdict, asked=str(asked or ""), said=context.decision_reason or ""
-        )
+        asked = str(before.input.get("command") or "") if before is not None else ""
+        said = context.decision_reason or ""
+        permission = permission_of(call, verdict, asked=asked, said=said)
         ruling = await _decide(supervisor, call, permission)
         self._report(tool_id, permission, ruling)
         if ruling.allowed:

@@ -85,7 +85,6 @@ class Launcher:
     """Owns the launch script; `path` is None without a bundled CLI, so that the SDK finds one."""
 
     def __init__(self) -> None:
-        """Write the script into a private temporary directory."""
         self._directory: tempfile.TemporaryDirectory[str] | None = None
         self.path: Path | None = None
         cli = bundled_cli()
@@ -131,7 +130,10 @@ async def end_cli(
     from claude_agent_sdk import ClaudeSDKError
 
     if tools_running and responsive:
-        responsive = await _interrupt(client)  # so that the tools end cleanly
+        try:  # so that the tools end cleanly
+            await asyncio.wait_for(client.interrupt(), EXIT_SECONDS)
+        except (ClaudeSDKError, OSError, TimeoutError):
+            responsive = False
     disconnecting = asyncio.create_task(client.disconnect(), name="ralph-sdk-disconnect")
     await asyncio.wait([disconnecting], timeout=EXIT_SECONDS if responsive else 0.0)
     await asyncio.to_thread(_end, mark)
@@ -139,16 +141,6 @@ async def end_cli(
     disconnecting.cancel()
     with contextlib.suppress(ClaudeSDKError, OSError, asyncio.CancelledError):
         await disconnecting
-
-
-async def _interrupt(client: "ClaudeSDKClient") -> bool:
-    from claude_agent_sdk import ClaudeSDKError
-
-    try:
-        await asyncio.wait_for(client.interrupt(), EXIT_SECONDS)
-    except (ClaudeSDKError, OSError, TimeoutError):
-        return False
-    return True
 
 
 def _end(mark: str) -> None:

@@ -83,7 +83,8 @@ def sandbox_error(items: list[AgentItem]) -> str:
     """Return a failed command's error about the sandbox, or an empty string."""
     for item in items:
         if isinstance(item, ev.ToolFinished) and item.outcome is ToolOutcome.ERROR:
-            output = _command_output(item)
+            first, _, rest = item.output.partition("\n")
+            output = rest if first.startswith("Exit code ") else item.output
             if output.startswith((*_SANDBOX_ERRORS, _BWRAP_ERROR)):
                 return output
     return ""
@@ -99,11 +100,6 @@ async def sandbox_failure(error: str) -> Failure | None:
     return None
 
 
-def _command_output(item: ev.ToolFinished) -> str:
-    first, _, rest = item.output.partition("\n")
-    return rest if first.startswith("Exit code ") else item.output
-
-
 CATCH_UP_SECONDS = 5.0
 """How long a hook waits for the reader of the turn; between turns there is none."""
 
@@ -114,7 +110,6 @@ START_SECONDS = 55.0
 """Time for the CLI to start; the SDK gives up after 60 seconds, with a less clear error."""
 
 MAX_STDERR_CHARS = 300
-"""The most characters of stderr to report if the CLI does not start."""
 
 QUIET_TOOL_SECONDS = 3600.0
 """How long a tool may be silent; the CLI's own limit for a command is far lower."""
@@ -139,13 +134,6 @@ class _HookItem:
     item: AgentItem
 
 
-@dataclass(frozen=True)
-class _Marker:
-    """A position in the inbox; the event is set once all earlier items are handled."""
-
-    event: asyncio.Event
-
-
 class ClaudeSession:
     """One fresh context on a connected CLI."""
 
@@ -162,7 +150,7 @@ class ClaudeSession:
         self._log = log
         self._mark = uuid.uuid4().hex
         self._environment = {**os.environ, **spec.environment, **environment}
-        self._inbox: asyncio.Queue[Message | _HookItem | _Marker | _Lost] = asyncio.Queue()
+        self._inbox: asyncio.Queue[Message | _HookItem | asyncio.Event | _Lost] = asyncio.Queue()
         self._translator = Translator()
         self._hooks = Hooks(
             self._emit,
@@ -214,7 +202,10 @@ class ClaudeSession:
             raise await self._not_started(exit_reason(error)) from error
         self._reader = asyncio.create_task(self._drain(), name="ralph-sdk-reader")
         self._watcher = asyncio.create_task(
-            continue_when_stopped(self._mark, self._emit, self._give_up), name="ralph-cli-watch"
+            continue_when_stopped(
+                self._mark, self._emit, lambda reason: self._inbox.put_nowait(_Lost(reason))
+            ),
+            name="ralph-cli-watch",
         )
 
     async def _not_started(self, why: str) -> CliStartError:
@@ -266,11 +257,8 @@ class ClaudeSession:
         return None
 
     async def _next_items(self) -> list[AgentItem]:
-        limit = (
-            QUIET_TOOL_SECONDS
-            if self._translator.tools_running
-            else float(self.spec.idle_timeout_seconds)
-        )
+        idle = float(self.spec.idle_timeout_seconds)
+        limit = QUIET_TOOL_SECONDS if self._translator.tools_running else idle
         try:
             message = await self._next_message(limit)
         except TimeoutError:
@@ -284,13 +272,13 @@ class ClaudeSession:
             return self._result_items(message)
         if isinstance(message, _HookItem):
             return [message.item]
-        if isinstance(message, _Marker):
-            message.event.set()
+        if isinstance(message, asyncio.Event):
+            message.set()
             return []
         items = self._check_login(self._translator.translate(message))
         return await self._check_sandbox(self._check_tools(items))
 
-    async def _next_message(self, limit: float) -> Message | _HookItem | _Marker | _Lost:
+    async def _next_message(self, limit: float) -> Message | _HookItem | asyncio.Event | _Lost:
         while True:
             try:
                 return await asyncio.wait_for(self._inbox.get(), limit)
@@ -309,8 +297,7 @@ class ClaudeSession:
         ]
         answered = message.user_message_uuids or []
         self._unanswered.difference_update(answered)
-        over = not answered or not self._unanswered or message.is_error
-        if over:
+        if not answered or not self._unanswered or message.is_error:
             self._unanswered.clear()
             return items
         return [item for item in items if not isinstance(item, TurnEnded)]
@@ -417,18 +404,15 @@ class ClaudeSession:
                 text = f"The log of the Claude Code CLI cannot be written: {error.message}"
                 self._emit(ev.Notice(level="warning", text=text))
 
-    def _give_up(self, reason: str) -> None:
-        self._inbox.put_nowait(_Lost(reason))
-
     def _emit(self, item: AgentItem) -> None:
         self._inbox.put_nowait(_HookItem(item))
 
     async def _wait_for_messages(self) -> None:
         """Wait until earlier messages are handled, because a hook may overtake their usage reports."""
-        reached = _Marker(asyncio.Event())
+        reached = asyncio.Event()  # set once all earlier items are handled
         self._inbox.put_nowait(reached)
         with suppress(TimeoutError):
-            await asyncio.wait_for(reached.event.wait(), CATCH_UP_SECONDS)
+            await asyncio.wait_for(reached.wait(), CATCH_UP_SECONDS)
 
     def _tool_started(self, call: ToolCall) -> None:
         if call.agent_id is not None:

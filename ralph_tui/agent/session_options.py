@@ -64,11 +64,6 @@ SETTINGS: Mapping[str, object] = MappingProxyType(
 )
 
 
-def _settings(environ: Mapping[str, str]) -> str:
-    helper = key_helper(environ)
-    return json.dumps({**SETTINGS, **({"apiKeyHelper": helper} if helper else {})})
-
-
 Log = Callable[[str], None]
 
 
@@ -92,6 +87,8 @@ def session_options(
     # asks. A warning on fd 2 would garble the screen.
     warnings.filterwarnings("ignore", category=CanUseToolShadowedWarning)
     sources = cast("list[Literal['user', 'project', 'local']]", list(spec.setting_sources))
+    idle_ms = str(spec.idle_timeout_seconds * 1000)
+    helper = key_helper({**os.environ, **spec.environment, **environment})
     return ClaudeAgentOptions(
         tools=list(spec.tools),
         allowed_tools=[*spec.tools, *(f"mcp__{name}" for name in (SERVER_NAME, *spec.mcp_servers))],
@@ -113,14 +110,17 @@ def session_options(
         model=spec.model,
         cwd=spec.cwd,
         cli_path=cli_path,
-        settings=_settings({**os.environ, **spec.environment, **environment}),
+        settings=json.dumps({**SETTINGS, **({"apiKeyHelper": helper} if helper else {})}),
         sandbox=sandbox_settings(spec.sandbox),
         setting_sources=sources,
         skills=[f"{OWN_SERVER}:{path.name}" for path in spec.skills],
         plugins=[{"type": "local", "path": str(plugin)}] if plugin else [],
         env={
             **TRIMMED_REQUEST,
-            **_limits(spec),
+            "CLAUDE_CODE_MAX_RETRIES": str(spec.max_api_retries),
+            "API_TIMEOUT_MS": str(spec.api_timeout_seconds * 1000),
+            "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS": idle_ms,
+            "CLAUDE_STREAM_FIRST_BYTE_TIMEOUT_MS": idle_ms,
             **spec.environment,
             **environment,
             **witness_variable(spec.sandbox),
@@ -169,16 +169,6 @@ def key_hiding(spec: SessionSpec, inherited: Mapping[str, str]) -> dict[str, str
     used = any(inherited[name] and name.startswith(_PROVIDER_PREFIXES) for name in left)
     hides = used and spec.sandbox is not None and not spec.mcp_servers
     return {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": "1"} if hides else {}
-
-
-def _limits(spec: SessionSpec) -> dict[str, str]:
-    idle_ms = str(spec.idle_timeout_seconds * 1000)
-    return {
-        "CLAUDE_CODE_MAX_RETRIES": str(spec.max_api_retries),
-        "API_TIMEOUT_MS": str(spec.api_timeout_seconds * 1000),
-        "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS": idle_ms,
-        "CLAUDE_STREAM_FIRST_BYTE_TIMEOUT_MS": idle_ms,
-    }
 
 
 CallTool = Callable[[str, dict[str, JsonValue]], Awaitable[ToolAnswer]]

@@ -36,7 +36,15 @@ def _server(
     server: Server[object, object] = Server(name, version, instructions)
 
     async def list_tools() -> list[Tool]:
-        return [_tool(spec) for spec in specs]
+        return [
+            Tool(
+                name=spec.name,
+                description=spec.description,
+                inputSchema=spec.input_schema,
+                annotations=ToolAnnotations(readOnlyHint=spec.read_only, openWorldHint=False),
+            )
+            for spec in specs
+        ]
 
     async def call_tool(called: str, arguments: dict[str, JsonValue]) -> CallToolResult:
         given = await asyncio.to_thread(answer, called, arguments)
@@ -46,16 +54,6 @@ def _server(
     server.list_tools()(list_tools)  # type: ignore[no-untyped-call]
     server.call_tool(validate_input=False)(call_tool)
     return server
-
-
-def _tool(spec: ToolSpec) -> Tool:
-    hints = ToolAnnotations(readOnlyHint=spec.read_only, openWorldHint=False)
-    return Tool(
-        name=spec.name,
-        description=spec.description,
-        inputSchema=spec.input_schema,
-        annotations=hints,
-    )
 
 
 async def _serve(server: Server[object, object]) -> None:

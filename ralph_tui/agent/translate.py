@@ -92,7 +92,6 @@ class Translator:
         return f"An MCP server of this phase did not start: {states}." if gone else ""
 
     def translate(self, message: Message) -> list[AgentItem]:
-        """Return the events for an SDK message; often none."""
         match message:
             case StreamEvent():
                 return self._stream(message)
@@ -112,7 +111,6 @@ class Translator:
                 return []
 
     def start_tool(self, call: ToolCall, parent_id: str | None = None) -> list[AgentItem]:
-        """Record a call when a hook or a message first reports it."""
         if call.tool_id in self._seen:
             return []
         self._seen.add(call.tool_id)

@@ -37,16 +37,13 @@ def price_of(model: str) -> Price:
 def estimate(model: str, usage: TokenUsage) -> int:
     """Return the cost of a response in nano-dollars, in which all prices per token are whole numbers."""
     price = price_of(model)
-    return (
-        usage.input_tokens * _nanos(price.input)
-        + usage.output_tokens * _nanos(price.output)
-        + usage.cache_read_tokens * _nanos(price.cache_read)
-        + usage.cache_creation_tokens * _nanos(price.cache_write)
+    counted = (
+        (usage.input_tokens, price.input),
+        (usage.output_tokens, price.output),
+        (usage.cache_read_tokens, price.cache_read),
+        (usage.cache_creation_tokens, price.cache_write),
     )
-
-
-def _nanos(usd_per_million: float) -> int:
-    return round(usd_per_million * 1_000)
+    return sum(tokens * round(usd_per_million * 1_000) for tokens, usd_per_million in counted)
 
 
 class SessionUsage:

@@ -16,13 +16,8 @@ from ralph_tui.vcs.branches import Head, read_head, require_unprotected
 from ralph_tui.vcs.commit_hooks import RunHook, found_hooks, run_hooks
 from ralph_tui.vcs.git import Git
 
-"""The paths that a commit may include: the project without ralph's own directory."""
-
 MAX_SUBJECT = 120
-"""The most characters of a commit's first line."""
-
 MAX_MESSAGE = 16_000
-"""The most characters of a message written by a hook."""
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _TRAILER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*[ \t]*[:=#]|\(cherry picked from commit")

@@ -142,7 +142,6 @@ class SnapshotStore:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def _leave_out(self, changed: Iterable[str]) -> None:
-        """Find out which changed files to leave out."""
         sizes = {path: self._size(path) for path in changed}
         large = [path for path, size in sizes.items() if size > LARGEST_FILE]
         if large:
@@ -205,7 +204,6 @@ class SnapshotStore:
         known[iteration] = (task_id, run)
 
     def end(self, iteration: int) -> None:
-        """Record the project after an iteration that has begun."""
         if iteration in self._begun_iterations():
             self.git("update-ref", f"{_POINT_REFS}{iteration:08}/after", self.take())
 
