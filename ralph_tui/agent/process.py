@@ -123,7 +123,6 @@ async def end_cli(
     """End the CLI and every process with its mark. Call it in a task that is never cancelled.
 
     Args:
-        mark: The mark of the session's processes, in their environment.
         responsive: Whether the CLI still responds, so that it can exit on its own.
         tools_running: Whether there are running tools to interrupt first.
     """
@@ -153,7 +152,6 @@ async def continue_when_stopped(
     """Continue a session's CLI whenever it is stopped, until it exits. Run it as a task.
 
     Args:
-        mark: The mark of the session's processes, in their environment.
         give_up: Receives the reason if the CLI is stopped too often.
     """
     process = await asyncio.to_thread(_cli_of, mark)

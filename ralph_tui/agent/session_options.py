@@ -80,7 +80,6 @@ def session_options(
     """Return the options for one session.
 
     Args:
-        environment: Variables that override those of the spec.
         log: Receives the CLI's stderr line by line; none of it reaches fd 2.
     """
     # The guard is the PreToolUse hook, and the callback is intentionally only for what the CLI still

@@ -217,12 +217,7 @@ def _command_index(words: list[str]) -> int:
 
 
 def run_command(words: list[str]) -> int:
-    """Run a command line and return its exit status; explain a wrong one on standard error.
-
-    Raises:
-        RalphError: The command cannot do what it was asked for.
-        KeyboardInterrupt: The person interrupted it.
-    """
+    """Run a command line and return its exit status; explain a wrong one on standard error."""
     stdout = sys.stdout
     at = _command_index(words)
     if words[at:] and is_request(words[at]):

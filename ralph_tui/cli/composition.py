@@ -98,9 +98,7 @@ def launch_demo(
     """Prepare the demo in a fresh project: the same engine and agent, with a model simulated by this process.
 
     Args:
-        name: The demo; empty for the first one.
         speed: How much faster than real time it plays; above 0 and at most `MAX_SPEED`.
-        keep_at: Where to create the project; None for a temporary directory.
         interactive: Whether a person can answer while the demo waits.
         on_screen: Whether automatic answers are slow enough to be read on the screen.
         ask: Whether every answer is left to the person.

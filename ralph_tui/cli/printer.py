@@ -65,7 +65,6 @@ def line_printer(out: TextIO, *, flushed: bool = True, verbose: bool = False) ->
     """Return a printer of readable lines, colored on a terminal unless NO_COLOR is set.
 
     Args:
-        out: The stream to print to.
         flushed: Flush after each event. A caller that prints a long journal flushes once at the end.
         verbose: Also print the output of tools and checks.
     """

@@ -43,9 +43,6 @@ def template_of(name: str) -> str:
 def with_setting(text: str, key: str, value: object, path: Path) -> str:
     """Return the text with `key` set to `value`. A new setting is added to its section if the section exists.
 
-    Args:
-        text: The settings file; empty for a new one.
-
     Raises:
         ConfigError: The file is invalid, or is written in a way that cannot be edited automatically.
     """

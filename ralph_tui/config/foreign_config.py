@@ -130,11 +130,7 @@ def foreign_form(text: str) -> ForeignTool | None:
 
 
 def parse_foreign(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
-    """Parse a file of another tool; return its value, and the line of each key of a YAML file.
-
-    Raises:
-        ConfigError: The text is neither JSON nor YAML, or has a duplicate key.
-    """
+    """Parse a file of another tool; return its value, and the line of each key of a YAML file."""
     try:
         if text.lstrip().startswith("{"):
             return _json(text), {}
@@ -152,11 +148,7 @@ def parse_foreign(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
 
 
 def _json(text: str) -> object:
-    """Parse JSON, and refuse duplicate keys, NaN and infinity.
-
-    Raises:
-        ValueError: The text is not valid.
-    """
+    """Parse JSON, and refuse duplicate keys, NaN and infinity."""
 
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found: dict[str, object] = {}
@@ -176,11 +168,7 @@ _DEPTH = 4
 
 
 def plain_yaml(text: str) -> tuple[object, Mapping[str, int]]:
-    """Parse YAML into strings, lists and mappings; return the value and the line of each key by dotted name.
-
-    Raises:
-        ValueError: The text is not YAML, or has a duplicate key.
-    """
+    """Parse YAML into strings, lists and mappings; return the value and the line of each key by dotted name."""
     import yaml
 
     try:

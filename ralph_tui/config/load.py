@@ -56,9 +56,6 @@ def load_settings(
 
     Args:
         overrides: Command line values by dotted key; None counts as not given.
-
-    Raises:
-        ConfigError: A setting is unknown or has an invalid value. The error says where, and suggests a correction.
     """
     chosen = _effective_entries(root, overrides, environ, home)
     try:
@@ -78,9 +75,6 @@ def value_sources(
 
     Args:
         overrides: Command line values by dotted key; None counts as not given.
-
-    Returns:
-        The source by dotted key, for every setting.
     """
     chosen = _effective_entries(root, overrides, environ, home)
     return {key: chosen[key].where if key in chosen else DEFAULT for key in known_keys()}

@@ -25,11 +25,7 @@ WEBHOOK = "notify.webhook"
 
 
 def expanded(entry: Entry, environ: Mapping[str, str]) -> Entry:
-    """Return the entry with its variables expanded, and the original text in `written`.
-
-    Raises:
-        ConfigError: A variable is unset or secret, or a reference is malformed. The error names the line.
-    """
+    """Return the entry with its variables expanded, and the original text in `written`."""
     if not _has_reference(entry.value) or entry.key == WEBHOOK:
         return entry
     return replace(

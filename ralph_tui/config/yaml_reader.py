@@ -219,10 +219,7 @@ def _is_empty(node: object) -> bool:
 def _mapping_value(
     node: object, key: str, path: Path, places: dict[str, str], below: str = ""
 ) -> object:
-    """Return a mapping value, and record the line of each part in `places`.
-
-    The depth needs no check, because the size of the file limits it.
-    """
+    """Return a mapping value, and record the line of each part in `places`."""
     import yaml
 
     if not isinstance(node, yaml.MappingNode):

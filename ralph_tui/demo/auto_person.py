@@ -73,9 +73,7 @@ class AutoPerson:
         """Create the person without starting it.
 
         Args:
-            persona: The answers, and the seconds to wait before them.
             on_screen: Whether a person watches the screen and needs time to read.
-            clock: Returns seconds.
         """
         self._persona = persona
         self._project = project

@@ -50,11 +50,7 @@ class Request:
 
 
 async def read_request(reader: asyncio.StreamReader) -> Request | None:
-    """Return the next request, or None when the client has closed the connection.
-
-    Raises:
-        BadRequestError: The request is malformed or has no known length.
-    """
+    """Return the next request, or None when the client has closed the connection."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, ConnectionError):
@@ -149,11 +145,7 @@ class Reply:
         await self._writer.drain()
 
     async def send_chunk(self, data: bytes) -> None:
-        """Send a chunk of the stream.
-
-        Raises:
-            ConnectionError: The client has closed the connection.
-        """
+        """Send a chunk of the stream."""
         self._require_open()
         self._writer.write(b"%x\r\n%b\r\n" % (len(data), data))
         await self._writer.drain()
@@ -163,11 +155,7 @@ class Reply:
         await self._writer.drain()
 
     async def pause(self, seconds: float) -> None:
-        """Wait for some seconds, if any.
-
-        Raises:
-            ConnectionError: The client closed the connection in the meantime.
-        """
+        """Wait for some seconds, if any."""
         if seconds > 0:
             await asyncio.sleep(seconds)
             self._require_open()

@@ -127,19 +127,11 @@ class ModelServer:
         return cli_environment(self.url, config_dir)
 
     async def wait_for(self, arrived: Callable[[], bool]) -> None:
-        """Wait until a condition on `requests` is true. It is checked after each arrival.
-
-        Raises:
-            TimeoutError: The condition did not become true in time.
-        """
+        """Wait until a condition on `requests` is true. It is checked after each arrival."""
         await self._log.wait_for(arrived)
 
     async def wait_for_turn(self, n: int) -> RecordedRequest:
-        """Wait for the n-th request that a script answers, counted from 1, and return it.
-
-        Raises:
-            TimeoutError: The request did not arrive in time.
-        """
+        """Wait for the n-th request that a script answers, counted from 1, and return it."""
         await self.wait_for(lambda: len(self.model_requests) >= n)
         return self.model_requests[n - 1]
 

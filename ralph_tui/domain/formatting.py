@@ -9,7 +9,6 @@ def duration(seconds: float, *, tenths: bool = False) -> str:
     """Format a duration in at most seven characters: `4s`, `1m 05s`, `2h 03m`, `3d 04h`.
 
     Args:
-        seconds: The duration; a negative one counts as zero.
         tenths: Whether to show tenths below ten seconds: `0.4s`.
     """
     if tenths and seconds < 9.95:

@@ -28,11 +28,7 @@ class UnsetVariableError(ValueError):
 
 
 def pieces(text: str) -> tuple[str | Reference, ...]:
-    """Split a text into plain parts, with `$${` unescaped to `${`, and references.
-
-    Raises:
-        ReferenceSyntaxError: A `${` does not begin a valid reference.
-    """
+    """Split a text into plain parts, with `$${` unescaped to `${`, and references."""
     found: list[str | Reference] = []
     at = 0
     while start := _START.search(text, at):
@@ -58,20 +54,11 @@ def pieces(text: str) -> tuple[str | Reference, ...]:
 
 
 def references(text: str) -> tuple[Reference, ...]:
-    """Return the references in a text.
-
-    Raises:
-        ReferenceSyntaxError: A `${` does not begin a valid reference.
-    """
     return tuple(piece for piece in pieces(text) if isinstance(piece, Reference))
 
 
 def value_of(reference: Reference, environ: Mapping[str, str]) -> str:
-    """Return the value of a reference: the variable's, or the default.
-
-    Raises:
-        UnsetVariableError: The variable is not set and has no default.
-    """
+    """Return the value of a reference: the variable's, or the default."""
     value = environ.get(reference.name)
     if reference.default is not None:
         return value or reference.default
@@ -81,11 +68,7 @@ def value_of(reference: Reference, environ: Mapping[str, str]) -> str:
 
 
 def filled(text: str, value: Callable[[Reference], str]) -> str:
-    """Replace each reference in a text with its `value`.
-
-    Raises:
-        ReferenceSyntaxError: A `${` does not begin a valid reference.
-    """
+    """Replace each reference in a text with its `value`."""
     if "${" not in text:
         return text
     return "".join(piece if isinstance(piece, str) else value(piece) for piece in pieces(text))

@@ -34,9 +34,6 @@ def why_not_written(text: str) -> str:
     """Return why a setting cannot be an address to post to, or an empty string if it can.
 
     Only the part before the first variable reference is checked.
-
-    Raises:
-        ReferenceSyntaxError: A `${` does not begin a valid reference.
     """
     parts = pieces(text.strip())
     fixed = [part for part in parts if isinstance(part, str)]

@@ -22,7 +22,6 @@ def check_lines(
     because JSON is UTF-8, whatever the locale.
 
     Args:
-        lines: The JSON lines.
         judge: A judge with a deadline; without it there is no time limit.
     """
     for number, line in enumerate(lines, start=1):

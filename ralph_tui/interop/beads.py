@@ -66,11 +66,7 @@ class Beads:
         return import_listing(listing, source, wanted)
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Set the status of each issue in the file, or write a new file.
-
-        Raises:
-            InteropError: The file can no longer be read.
-        """
+        """Set the status of each issue in the file, or write a new file."""
         if not before.text.strip():
             return "".join(f"{literal(_new_issue(task))}\n" for task in plan.tasks)
         document, nodes = _issues(before)

@@ -135,11 +135,7 @@ def is_exporter(importer: Importer) -> TypeGuard[Writable]:
 
 
 def _loaded(point: EntryPoint) -> Importer:
-    """Load an entry point: an importer, or its class, which takes no arguments.
-
-    Raises:
-        TypeError: The object is not an importer.
-    """
+    """Load an entry point: an importer, or its class, which takes no arguments."""
     found = point.load()
     importer = found() if isinstance(found, type) else found
     for part in ("sniff", "read"):

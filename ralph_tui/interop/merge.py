@@ -124,12 +124,8 @@ def merge(
     """Merge the tasks of files into a plan.
 
     Args:
-        incoming: The files, in order.
         verdicts: The guard's verdicts; a command without one is refused.
         checks: The project's checks, which define what a criterion such as `tests` runs.
-
-    Returns:
-        The merged plan with its preview.
     """
     report = _MergeReport()
     known = _known(plan, incoming)

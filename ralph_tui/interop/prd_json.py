@@ -81,11 +81,7 @@ class Prd:
         return import_listing(listing, source, wanted)
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Set `passes` of each story in the file, or write a new file in the format of snarktank/ralph.
-
-        Raises:
-            InteropError: The file can no longer be read.
-        """
+        """Set `passes` of each story in the file, or write a new file in the format of snarktank/ralph."""
         if not before.text.strip():
             return pretty(_new_prd(plan))
         document = JsonDocument(before)
@@ -250,11 +246,7 @@ class Wiggum:
         return import_listing(listing, source, wanted)
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Set the status of each task in the file, or write a new file.
-
-        Raises:
-            InteropError: The file can no longer be read.
-        """
+        """Set the status of each task in the file, or write a new file."""
         if not before.text.strip():
             return pretty({"version": 1, "tasks": [_new_task(task) for task in plan.tasks]})
         document = JsonDocument(before)

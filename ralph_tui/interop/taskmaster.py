@@ -115,11 +115,7 @@ class Taskmaster:
         return import_listing(listing, source, wanted)
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Set the status of each task in every tag, or write a new file with a single tag.
-
-        Raises:
-            InteropError: The file can no longer be read.
-        """
+        """Set the status of each task in every tag, or write a new file with a single tag."""
         if not before.text.strip():
             return pretty({MAIN: {"tasks": [_new_task(task) for task in plan.tasks]}})
         document = JsonDocument(before)

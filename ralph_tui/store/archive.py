@@ -48,7 +48,6 @@ def staged_archive(
 
     Args:
         name: The wanted name of the folder. A number is added if the name is taken.
-        files: The contents by relative path, with slashes.
 
     Raises:
         StoreError: The disk refuses; nothing was archived.
@@ -72,13 +71,6 @@ def write_archive(
     layout: Layout, name: str, summary: ArchiveSummary, files: Mapping[str, bytes]
 ) -> ArchiveSummary:
     """Write an archive atomically.
-
-    Args:
-        name: The wanted name of the folder. A number is added if the name is taken.
-        files: The contents by relative path, with slashes.
-
-    Returns:
-        The summary with the folder's actual name.
 
     Raises:
         StoreError: The disk refuses; nothing was archived.

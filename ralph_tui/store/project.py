@@ -56,9 +56,6 @@ def write_picture(
 ) -> Path | None:
     """Write a picture of the validation phase.
 
-    Args:
-        round_number: The round of validation, from 1.
-
     Returns:
         The file, or None when the data is not a picture or is larger than `MAX_BYTES`.
     """
@@ -200,11 +197,7 @@ class Project:
     def transact_moving(
         self, change: Callable[[Documents], Documents], moves: "tuple[Move, ...]"
     ) -> Documents:
-        """Change documents as `transact_now` does, and rename directories in the same step.
-
-        Raises:
-            BeingWrittenError: A file to change is incomplete, because another program may be writing it.
-        """
+        """Change documents as `transact_now` does, and rename directories in the same step."""
         self._require_dot()
         with write_lock(self.layout):
             self._guard.undo()

@@ -47,11 +47,7 @@ _NUMBER = re.compile(r"-(\d+)\.md$")
 
 
 def append_learning(layout: Layout, category: str, text: str, now: datetime) -> None:
-    """Add one line to progress.txt. A full file becomes `progress.txt.1`.
-
-    Args:
-        category: A short label, written in capitals.
-    """
+    """Add one line to progress.txt. A full file becomes `progress.txt.1`."""
     label = one_line(category, 40).upper().replace(":", "") or "NOTE"
     line = f"[{now:%Y-%m-%d %H:%M:%S}] {label}: {one_line(text, LEARNING_CHARS)}\n"
     make_room(layout.progress)
@@ -61,11 +57,7 @@ def append_learning(layout: Layout, category: str, text: str, now: datetime) -> 
 def append_progress(
     layout: Layout, progress: "Progress", plan: "ImplementationPlan", name: str
 ) -> None:
-    """Add the block of an iteration to progress.txt. A full file becomes `progress.txt.1`.
-
-    Args:
-        plan: The plan, whose latest commit is added to the previous block.
-    """
+    """Add the block of an iteration to progress.txt. A full file becomes `progress.txt.1`."""
     from ralph_tui.domain.documents.progress_log import (
         block,
         header,
@@ -135,16 +127,7 @@ def write_text(path: Path, text: str, *, mode: int = 0o600) -> Path:
 def write_numbered(
     directory: Path, archive: Path, stem: str, number: int, text: str, *, keep: int
 ) -> Path:
-    """Write `stem-NNN.md` and archive all but the newest memories of its kind.
-
-    Args:
-        directory: The directory of the memories of this kind.
-        stem: The kind, such as `iter`.
-        keep: The number of memories to keep in `directory`.
-
-    Returns:
-        The written file.
-    """
+    """Write `stem-NNN.md` and archive all but the newest memories of its kind."""
     written = write_text(directory / f"{stem}-{number:03d}.md", text)
     rotate(directory, archive, stem, keep)
     return written
@@ -152,9 +135,6 @@ def write_numbered(
 
 def rotate(directory: Path, archive: Path, stem: str, keep: int) -> tuple[Path, ...]:
     """Archive all but the newest memories of a kind.
-
-    Args:
-        stem: The kind, such as `iter`.
 
     Returns:
         The former paths of the archived files.

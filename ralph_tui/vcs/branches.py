@@ -69,11 +69,7 @@ def read_head(git: Git) -> Head:
 
 
 def require_committable(git: Git) -> Head:
-    """Return the current HEAD of a repository that is ready for commits.
-
-    Raises:
-        SetupError: HEAD is detached, a merge or the like is in progress, or the index is locked.
-    """
+    """Return the current HEAD of a repository that is ready for commits."""
     head = read_head(git)
     directory = Path(git.text("rev-parse", "--absolute-git-dir"))
     for name, (what, ways) in _IN_PROGRESS.items():
@@ -125,7 +121,6 @@ def require_clean(
 
     Args:
         worked_on: The branch of an unfinished task; None if there is none.
-        setting: The setting that requires commits, for the message.
         kept: Paths in the project that ralph changed itself; its next commit includes them.
     """
     changed = changed_paths(git, kept)

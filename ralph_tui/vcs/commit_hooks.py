@@ -59,11 +59,7 @@ def found_hooks(git: Git) -> dict[str, Path]:
 
 
 def run_hooks(git: Git, run: RunHook, message: str, directory: Path, tree: str) -> str:
-    """Run the hooks on the staged tree and return the message as they leave it.
-
-    Args:
-        directory: An empty directory for the message.
-    """
+    """Run the hooks on the staged tree and return the message as they leave it."""
     hooks = found_hooks(git)
     if not hooks:
         return message

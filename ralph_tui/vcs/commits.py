@@ -101,11 +101,6 @@ class Committer:
         """Commit the changes in the project; return None if there are none.
 
         The branch moves atomically from the commit read at the start. If anything fails, it does not move.
-
-        Raises:
-            CommitRefusedError: The changes contain a secret or a nested repository.
-            HookError: A hook failed or changed files.
-            SetupError: The branch is protected or HEAD is detached, or git cannot commit.
         """
         head = read_head(self.git)
         if not head.branch:
@@ -284,7 +279,6 @@ def filled(template: str, values: Mapping[str, str]) -> str:
     """Fill in a template; each value becomes one inert line and cannot start a trailer.
 
     Args:
-        template: The person's own text, with `{name}` for each value.
         values: The value of each name; an unknown placeholder is left unchanged.
     """
     lines = []

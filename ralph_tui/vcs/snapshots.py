@@ -372,7 +372,6 @@ class SnapshotStore:
 
         Args:
             work_tree: The directory of the files; by default the project.
-            ok: The statuses that are no failure.
         """
         tree = work_tree or self._root
         places = (f"--git-dir={self._git_dir}", f"--work-tree={tree}")

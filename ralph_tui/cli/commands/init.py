@@ -248,11 +248,7 @@ def init(  # noqa: PLR0913 - an option of the command for each
 
 
 def begin_here(directory: Path) -> int:
-    """Offer on a screen to set up ralph in a directory; if accepted, open the screen on the new project.
-
-    Raises:
-        RalphError: The directory cannot be made a project; nothing was changed.
-    """
+    """Offer on a screen to set up ralph in a directory; if accepted, open the screen on the new project."""
     from ralph_tui.cli.run.first_start import FirstStart, keeping
     from ralph_tui.cli.run.mode import open_project
     from ralph_tui.store.foreign_files import foreign_plans

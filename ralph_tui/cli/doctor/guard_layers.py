@@ -99,16 +99,7 @@ def trial_project(directory: Path) -> Iterator[TrialProject]:
 def successful_attempts(
     project: TrialProject, prefix: Sequence[str], attempts: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Run the attempts as the agent's commands run, and return the names of those that succeed.
-
-    Args:
-        project: The project to run them in.
-        prefix: The words that start the sandbox; empty for no sandbox.
-        attempts: Shell commands by name.
-
-    Raises:
-        TrialError: The attempts did not run.
-    """
+    """Run the attempts as the agent's commands run, and return the names of those that succeed."""
     base = {**os.environ, **dict.fromkeys(SECRET_NAMES, project.canary)}
     environment = base | cli_overlay(Policy(root=project.root), base)
     starter = launch_script(environment["RALPH_GUARD_PYTHON"], "/bin/sh")
@@ -129,11 +120,7 @@ def successful_attempts(
 def run_trial(
     words: Sequence[str], cwd: Path, environment: Mapping[str, str]
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command to its end, whatever its status.
-
-    Raises:
-        TrialError: The command does not start, or takes too long.
-    """
+    """Run a command to its end, whatever its status."""
     try:
         return subprocess.run(
             words,

@@ -21,11 +21,7 @@ def uv_version() -> str:
 
 
 def tool_version(command: str, install: str, repair: str = "") -> str:
-    """Return what a tool prints about its version.
-
-    Args:
-        command: The command that prints the version, such as `go version`.
-    """
+    """Return what a tool prints about its version."""
     name, *arguments = command.split()
     repair = repair or f"Repair it until `{command}` works"
     path = shutil.which(name)

@@ -94,12 +94,7 @@ class Beginning:
         return _layout_before(self.root, self.feature)
 
     def require_consent(self) -> None:
-        """Ask about the costs, if a model is needed, before anything is written or sent.
-
-        Raises:
-            Exit: Nobody can answer.
-            RalphError: The person does not agree.
-        """
+        """Ask about the costs, if a model is needed, before anything is written or sent."""
         if not self.text or self.options.no_plan:
             return
         settings = load_settings(self.root, overrides=self._overrides)

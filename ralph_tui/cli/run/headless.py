@@ -24,10 +24,6 @@ def run_lines(
     """Make a launch, run its loop, print its events and return the exit status.
 
     However the run ends, the last line of JSON is a `loop_finished`.
-
-    Raises:
-        RalphError: The run could not start.
-        KeyboardInterrupt: The person did not wait for the run to end.
     """
     try:
         return asyncio.run(_run(make(), as_json=as_json, interactive=interactive, verbose=verbose))

@@ -21,7 +21,6 @@ def open_here(project_root: Path | None, begin: "Callable[[Path], int]") -> int:
     """Open the screen on a project without starting anything; return the exit status.
 
     Args:
-        project_root: The project's directory; None for the one that contains the current directory.
         begin: Offers on a screen to set up a directory that is not a project yet.
     """
     if reason := no_screen():
@@ -116,11 +115,7 @@ def show_run(
     """Run a launch on the screen, or in lines if asked for or if the screen cannot open.
 
     Args:
-        make: Makes the launch, once it is known whether a person can answer.
         may_ask: Whether lines may prompt on a terminal.
-
-    Returns:
-        The exit status of the run.
     """
     on_screen = not (headless or as_json)
     reason = no_screen() if on_screen else None

@@ -40,10 +40,6 @@ def require_consent(
 
     Args:
         spent: What the project has cost so far, in US dollars.
-
-    Raises:
-        Exit: Nobody can answer.
-        RalphError: The person does not agree.
     """
     out_facts({**what, "model": settings.models.planning, "cost": most_it_costs(settings, spent)})
     if yes:

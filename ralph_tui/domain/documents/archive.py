@@ -45,11 +45,6 @@ def counted(plan: ImplementationPlan) -> dict[str, int]:
 
 
 def archive_text(summary: ArchiveSummary, plan: ImplementationPlan, progress: str) -> str:
-    """Return an archive as Markdown.
-
-    Args:
-        progress: The archived progress log; empty if there was none.
-    """
     title = one_line(summary.title or summary.request, 200) or summary.name
     facts = {
         "Archived": f"{summary.archived_at:%Y-%m-%d %H:%M} UTC",

@@ -75,7 +75,6 @@ def persons_own(
     """Return the person's files in the folder, which discovery neither changes nor asks for sections.
 
     Args:
-        names: The names of the files in the folder.
         before: The person's files when an unfinished discovery began; None without one.
     """
     kept = before if before is not None else [name for name in names if name not in written]

@@ -74,11 +74,7 @@ class ContextBudget(Record):
         return self.model_copy(update={"current_usage": max(0, tokens)})
 
     def recording(self, number: int, task_id: str, *, context: int, tokens: int) -> "ContextBudget":
-        """Return a copy that also records the use of an iteration.
-
-        Args:
-            context: Tokens in the context window at the end.
-        """
+        """Return a copy that also records the use of an iteration."""
         use = IterationUse(
             iteration=number,
             task_id=task_id,

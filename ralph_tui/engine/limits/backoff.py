@@ -105,7 +105,6 @@ class Backoff:
 
         Args:
             chance: Returns a random number from 0 to 1 for the jitter.
-            monotonic: A monotonic clock in seconds.
         """
         self._chance = chance
         self._monotonic = monotonic

@@ -48,9 +48,7 @@ async def recover_open_breaker(
     The person is not asked where no task could be tried.
 
     Args:
-        request: Whether a person can be asked, and whether only one phase runs.
         limit: The end by another limit, if one is reached; then the person is not asked.
-        steady: The clock of the cool-down, in seconds.
     """
     docs = run.docs
     action = recovery_for(docs.plan, docs.breaker)

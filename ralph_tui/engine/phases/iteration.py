@@ -105,11 +105,7 @@ class Iteration:
     def __init__(
         self, run: RunContext, task: Task, *, number: int, spec: SessionSpec, meter: UsageMeter
     ) -> None:
-        """Prepare an attempt at `task`.
-
-        Args:
-            spec: The spec of the session; the task's own model overrides its model.
-        """
+        """Prepare an attempt at `task`."""
         self._run = run
         self._number = number
         self._base_spec = spec

@@ -55,7 +55,6 @@ class PhaseSupervisor(SessionSupervisor):
         """Serve the tools of a phase.
 
         Args:
-            handlers: The handlers of `ralph_*` tools, by the tool's name.
             asking: Asks the person the model's questions; None if no one is asked.
             ends_turn: The `ralph_*` tools that end the turn if nothing is missing.
         """
@@ -147,7 +146,6 @@ async def run_session(
 
     Args:
         missing: Returns what the phase still lacks, or None.
-        why: Why the session runs, for the person.
         findings: Counts the findings that a finished phase sends back to building.
     """
     run, run_limits, phase = stage.run, stage.run_limits, stage.phase

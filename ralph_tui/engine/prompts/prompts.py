@@ -239,7 +239,6 @@ def system_prompt(
     """Return the text to append to the system prompt: the rules of the phase and the project's CLAUDE.md.
 
     Args:
-        claude_md: The text of the project's CLAUDE.md; empty without one.
         rules: A template that replaces the rules of the phase; empty for none.
     """
     rules = (rules or builtin_template(_SYSTEM[phase])).strip()

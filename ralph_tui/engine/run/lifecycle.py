@@ -46,11 +46,7 @@ _NEEDS = {
 
 
 def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase:
-    """Return the phase where a run begins.
-
-    Raises:
-        PlanError: There is nothing to work on, the plan is unworkable, or `--once` was given outside building.
-    """
+    """Return the phase where a run begins."""
     has_specs = any(spec.criteria for spec in project.read_specs())
     phase, _ = chosen_phase(docs, request, has_specs=has_specs)
     if request.once and phase is not Phase.BUILDING:

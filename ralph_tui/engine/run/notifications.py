@@ -115,7 +115,6 @@ def notification_sandbox(
 
     Args:
         held: The sandbox for commands; None for no sandbox.
-        marks: Variables that mark the processes of a run.
     """
 
     def sandbox() -> CommandSandbox:
@@ -160,11 +159,7 @@ async def deliver(
     webhook: Webhook | None,
     room: NotificationSandbox,
 ) -> dict[str, str]:
-    """Send a notification to all targets in parallel; return each target's error, empty on success.
-
-    Args:
-        commands: The commands that read it on standard input.
-    """
+    """Send a notification to all targets in parallel; return each target's error, empty on success."""
     body = notification.body()
     targets = [f"`{one_line(command, 80)}`" for command in commands]
     async with asyncio.TaskGroup() as group:

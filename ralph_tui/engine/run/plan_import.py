@@ -114,11 +114,7 @@ class PlanImport:
         """Write the previewed changes in one transaction. Blocks.
 
         Args:
-            shown: The preview that the person approved.
             evidence: The gate's results for tasks that the file calls complete; None for one that failed.
-
-        Returns:
-            The preview that was written.
 
         Raises:
             RalphError: The plan changed meanwhile or cannot be written, so nothing was written.
@@ -218,8 +214,6 @@ def choose(
 
     Args:
         files: The named file, or the files of a directory.
-        given: The name that the person gave, for messages.
-        form: The name of the format; empty to detect it.
     """
     if len(files) == 1:
         source = files[0].source

@@ -86,7 +86,6 @@ async def settle_orphans(
     A person who is present is asked. `--yes` ends them. Otherwise they are only reported.
 
     Args:
-        request: Whether a person is present, and whether `--yes` was given.
         timeout_seconds: How long to wait for an answer before the run is stopped; 0 for no limit.
     """
     orphans = await asyncio.to_thread(find_orphans, root)

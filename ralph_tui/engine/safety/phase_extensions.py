@@ -47,11 +47,7 @@ def skill_names(extras: PhaseExtras, root: Path) -> tuple[str, ...]:
 def check_extras(
     settings: Settings, phases: Iterable[Phase], root: Path, environ: Mapping[str, str]
 ) -> None:
-    """Check the extensions of phases before the run, instead of when a phase begins.
-
-    Args:
-        phases: The phases that the run may enter.
-    """
+    """Check the extensions of phases before the run, instead of when a phase begins."""
     for phase in phases:
         extras, key = extras_of(settings, phase), f"phases.{phase}"
         for name, server in extras.mcp_servers.items():

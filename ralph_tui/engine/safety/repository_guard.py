@@ -60,7 +60,6 @@ class RepositoryGuard:
         Args:
             alive: Returns the live processes that the run started. Blocks.
             confined: Whether no process of the agent can write to the repository.
-            activity: Records when commands end.
         """
         self._activity = activity
         self._root = root

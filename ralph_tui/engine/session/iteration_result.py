@@ -124,11 +124,7 @@ def with_phase_iteration(docs: Documents, phase: Phase, result: IterationResult)
 def with_task_iteration(
     docs: Documents, task_id: str, result: IterationResult, limits: TaskLimits
 ) -> Documents:
-    """Return the documents updated with the result of an iteration on a task.
-
-    Args:
-        limits: The attempts and iterations after which the task is blocked.
-    """
+    """Return the documents updated with the result of an iteration on a task."""
     complete = result.outcome is IterationOutcome.COMPLETE
     verdict = IterationVerdict(
         is_failure=result.outcome in _FAILURES,
@@ -236,10 +232,6 @@ async def begin_iteration(
 
     Args:
         start: Applies further changes; if it returns None, the iteration is canceled and nothing changes.
-        why: The reason for changed tasks, for the person.
-
-    Returns:
-        The documents, and the guidance that was taken, or None if the iteration was canceled.
     """
 
     def change(docs: Documents) -> Outcome[Injections | None]:
@@ -272,9 +264,6 @@ async def record_iteration(
     Args:
         task_id: The task of the iteration, or the name of a phase without tasks.
         title: The task's title; empty in a phase without tasks.
-
-    Returns:
-        The updated documents.
     """
 
     def change(docs: Documents) -> Documents:
@@ -307,11 +296,7 @@ MOST_NAMED = 50
 def iteration_memory(
     number: int, task_id: str, title: str, result: IterationResult, phase: Phase, now: datetime
 ) -> str:
-    """Return the text of an iteration's memory: its facts, and the model's own notes.
-
-    Args:
-        phase: The current phase; only building has a task.
-    """
+    """Return the text of an iteration's memory: its facts, and the model's own notes."""
     progress = "yes" if result.outcome.value == "complete" else "no"
     files = shortlist(result.files, MOST_NAMED) or "none"
     about = f"{task_id}: {one_line(title, 120)}" if phase is Phase.BUILDING else "none"

@@ -128,7 +128,6 @@ class TaskTracker:
         """Change the task; return whether it was changed.
 
         Args:
-            reason: The reason for the change, for the person.
             judged: The version whose wording the task must still have; None for any.
             before_write: Receives the task's id, or an empty string, before the plan is written.
         """

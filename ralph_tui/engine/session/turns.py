@@ -57,12 +57,7 @@ class UnopenedSession:
 async def open_with_retries(
     run: RunContext, spec: SessionSpec, supervisor: Supervisor
 ) -> AgentSession:
-    """Open a session; if the CLI dies while it starts, start it again with exponential backoff.
-
-    Raises:
-        CliStartError: The CLI died at every start.
-        SetupError: No session could be started, and another start would not help.
-    """
+    """Open a session; if the CLI dies while it starts, start it again with exponential backoff."""
     failed = 0
     while True:
         try:

@@ -224,11 +224,7 @@ class StepRunner:
         attempt: int = 1,
         again_in: float | None = None,
     ) -> None:
-        """Emit the event that an attempt has ended.
-
-        Args:
-            again_in: Seconds until the next attempt; None if there is none.
-        """
+        """Emit the event that an attempt has ended."""
         self._run.emit(
             ev.StepFinished(
                 step=name,

@@ -140,10 +140,6 @@ class CommandAnalyzer:
         Args:
             feed: Its standard input; None if nothing is fed to it.
             certain: Whether the next command runs only if this one succeeds.
-
-        Raises:
-            DeniedError: A rule refuses it.
-            UnreadableError: The text holds too many commands.
         """
         self._count_command()
         dirs = scope.dirs

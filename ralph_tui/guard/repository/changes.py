@@ -133,11 +133,7 @@ class Change:
 def compare(
     before: Snapshot | None, after: Snapshot | None, *, quiet: bool = False
 ) -> Change | None:
-    """Return the changes between two snapshots, or None.
-
-    Args:
-        before: The earlier snapshot; None if there was no repository.
-    """
+    """Return the changes between two snapshots, or None."""
     if before is None or after is None:
         return _appeared_or_gone(before, after)
     found = [

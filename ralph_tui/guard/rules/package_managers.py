@@ -76,11 +76,7 @@ _OWN_MANAGER_VERBS = names(
 
 
 def judge_own_manager(call: Invocation) -> bool:
-    """Judge the package manager of a project that does not use uv; `run` and everyday verbs are allowed.
-
-    Returns:
-        Whether it is that manager, with a verb that is allowed.
-    """
+    """Judge the package manager of a project that does not use uv; `run` and everyday verbs are allowed."""
     if call.program != call.policy.own_manager:
         return False
     operands = parse(call.arguments, _OWN_OPTIONS, stop=True).operands

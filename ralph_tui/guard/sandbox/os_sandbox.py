@@ -101,7 +101,6 @@ def sandbox_for(
     """Return the sandbox of a project; create missing caches, which package managers need.
 
     Args:
-        environ: The variables that locate the caches.
         required: Whether a session must not start without the sandbox.
         domains: Hosts that commands may reach.
         writable: More writable directories, as given in the settings.

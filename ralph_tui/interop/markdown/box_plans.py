@@ -83,11 +83,7 @@ class BoxFormat(ABC):
         return import_listing(listing, source, wanted)
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Check the boxes of complete tasks, and clear those of other tasks.
-
-        Raises:
-            InteropError: The file can no longer be read.
-        """
+        """Check the boxes of complete tasks, and clear those of other tasks."""
         if not before.text.strip():
             return self.new(plan)
         outline = self._checked_outline(before)

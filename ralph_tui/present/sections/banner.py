@@ -81,7 +81,6 @@ def banner_of(
 
     Args:
         finished: The last event of the last run, if this screen saw it.
-        request: The request that is not done yet; None while that is unknown.
     """
     if finished is not None:
         again = finished.status is not LoopStatus.COMPLETE and not why_not_build(view, request)

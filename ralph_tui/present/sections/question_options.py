@@ -100,8 +100,6 @@ def choice(index: int, sign: Span, label: str, description: str) -> LineBlock:
 
     Args:
         index: The index of the answer, from 0; the first nine have a number to press.
-        sign: The sign that shows whether the answer is marked.
-        description: The explanation, shown below the label.
     """
     number = f"{index + 1}  " if index < 9 else "   "
     lines: list[Line] = [[Span(number, Tone.INFO), sign, Span(label)]]

@@ -140,8 +140,6 @@ def row(left: Line, right: Line, width: int, ellipsis: str = "…", cut: Cut = c
     Args:
         left: The left line; cut if both do not fit.
         right: The right line; cut only if it takes more than half of the row.
-        ellipsis: The sign that marks a cut.
-        cut: How to cut `left`.
     """
     left, right = [Span(flat(t), s) for t, s in left], [Span(flat(t), s) for t, s in right]
     right_width = width_of(right)

@@ -137,11 +137,7 @@ def text_lines(entry: TextEntry, width: int, glyphs: Glyphs) -> tuple[Line, ...]
 
 
 def text_line(lines: tuple[Line, ...], index: int, depth: int, glyphs: Glyphs) -> Line:
-    """Draw one line of a message of the model, with a bullet on the first.
-
-    Args:
-        depth: The nesting level of the agent that wrote it; 0 for the main agent.
-    """
+    """Draw one line of a message of the model, with a bullet on the first."""
     bullet = f"{glyphs.text} " if index == 0 else "  "
     line = lines[index] if index < len(lines) else []
     return [Span(" " * INDENT * depth + bullet, Tone.ACCENT), *line]

@@ -104,7 +104,6 @@ class Timeline:
 
         Args:
             max_entries: How many entries are kept; there may be a tenth more between two trims.
-            max_detail_chars: How many characters of inputs and outputs are kept.
             roots: Paths below one of these directories are shown relative to it.
         """
         self.entries: list[Entry] = []

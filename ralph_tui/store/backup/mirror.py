@@ -84,11 +84,6 @@ class Mirror:
         report: Callable[[str], None],
         may_copy: Callable[[Path, bytes], bool] = lambda _, __: True,
     ) -> None:
-        """Prepare the copy.
-
-        Args:
-            may_copy: Decides whether a file with this content is copied.
-        """
         self._may_copy = may_copy
         self._layout = layout
         self._report = report

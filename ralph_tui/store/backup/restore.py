@@ -43,9 +43,6 @@ def restore_from_mirror(root: Path) -> tuple[str, ...]:
 
     Existing files are kept. A missing `.ralph` is restored in one step or not at all. After a reset, the
     documents are restored unless new ones were created since. The same applies to each feature.
-
-    Raises:
-        StoreError: No copy is kept, nothing is missing, or the disk refuses.
     """
     layout = Layout(root.resolve())
     directory = mirror_of(layout.root)

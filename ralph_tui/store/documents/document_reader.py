@@ -25,11 +25,7 @@ from ralph_tui.store.layout import Layout
 
 
 def _readable_part(kind: Document[R], data: bytes, error: NewerError) -> tuple[R, str]:
-    """Return the part of a newer ralph's document that this one understands, and a sentence for the person.
-
-    Raises:
-        NewerError: This ralph understands nothing of the document, or would show it wrongly.
-    """
+    """Return the part of a newer ralph's document that this one understands, and a sentence for the person."""
     raw = parse_object(data)
     if kind.model is ImplementationPlan and not isinstance(raw.get("tasks"), list):
         raise error  # without tasks it would look like an empty plan

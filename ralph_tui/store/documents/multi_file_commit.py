@@ -37,11 +37,7 @@ _NOT_HERE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM})
 
 
 def swap_or_replace(temp: Path, target: Path) -> bool:
-    """Move `temp` to `target`; return whether the old file is now at `temp`.
-
-    Raises:
-        OSError: Neither an exchange nor a rename worked; nothing changed.
-    """
+    """Move `temp` to `target`; return whether the old file is now at `temp`."""
     if exchange(temp, target):
         return True
     temp.replace(target)
@@ -49,11 +45,7 @@ def swap_or_replace(temp: Path, target: Path) -> bool:
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Exchange two files atomically; return False when that is unsupported or a file is missing.
-
-    Raises:
-        OSError: The exchange failed for another reason.
-    """
+    """Exchange two files atomically; return False when that is unsupported or a file is missing."""
     call = _system_call()
     if call is None:
         return False
@@ -119,9 +111,6 @@ def write(
 
     If a file is edited at the moment of its rename, the edited version is restored. If other files were already
     renamed, it is kept beside the new one, and `report` receives a sentence.
-
-    Args:
-        report: Receives a sentence for each file that was edited at that moment.
 
     Returns:
         The file that has changed, or None when everything was written.

@@ -65,11 +65,7 @@ def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True)
     """Write `data` to a temporary file beside `target`, ready to be renamed over it.
 
     Args:
-        target: The file to replace, whose mode is kept.
         durable: Whether the content must survive a power cut.
-
-    Returns:
-        The temporary file.
     """
     temp = temp_path(target)
     kept = _mode_of(target)
@@ -99,11 +95,7 @@ def is_stale_temp(temp: Path) -> bool:
 
 
 def replace_file(target: Path, data: bytes) -> None:
-    """Replace a file atomically, without syncing it to the disk.
-
-    Raises:
-        OSError: The file could not be written; the old one is in place.
-    """
+    """Replace a file atomically, without syncing it to the disk."""
     _replace_or_discard(stage(target, data, durable=False), target)
 
 
@@ -155,11 +147,7 @@ def write_target(path: Path) -> Path:
 
 
 def append_durable(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Append whole lines to a file, and terminate an unfinished last line first.
-
-    Raises:
-        StoreError: Nothing was added.
-    """
+    """Append whole lines to a file, and terminate an unfinished last line first."""
     with explained("append to", path):
         target = write_target(path)
         descriptor = open_regular(target, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
@@ -228,12 +216,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def read_regular(path: Path, *, limit: int = MAX_BYTES) -> bytes | None:
-    """Return a file's bytes, or None when there is no such file.
-
-    Raises:
-        DamagedError: The path is a FIFO, a device or a directory.
-        StoreError: The file cannot be read, is too large, or is a symlink that leaves its directory.
-    """
+    """Return a file's bytes, or None when there is no such file."""
     with explained("read", path):
         try:
             descriptor = os.open(write_target(path), os.O_RDONLY | _NOFOLLOW | _NONBLOCK)

@@ -28,9 +28,6 @@ def make_room(path: Path) -> bool:
     """Rotate the file if it is full; return whether it was.
 
     Only the file's single writer may call this.
-
-    Raises:
-        StoreError: The file cannot be renamed; it is unchanged.
     """
     with explained("set aside", path):
         try:
@@ -59,12 +56,7 @@ def open_log(path: Path) -> int:
 
 
 def read_grown(path: Path) -> bytes:
-    """Return the content of the older and the current file, consistent even while the writer rotates them.
-
-    Raises:
-        DamagedError: One of them is not a file.
-        StoreError: One of them cannot be read.
-    """
+    """Return the content of the older and the current file, consistent even while the writer rotates them."""
     while True:
         before = _identity(path)
         first, second = read_regular(older(path)) or b"", read_regular(path) or b""

@@ -21,11 +21,7 @@ _CONFLICT = r"^(?:<{7}|={7}|>{7})(?: |$)"
 
 
 def parse(data: bytes) -> JsonValue:
-    """Return the value in a JSON file. A byte-order mark and any line endings are accepted.
-
-    Raises:
-        DamagedError: The data is not one JSON value, or has duplicate keys, NaN or infinite numbers.
-    """
+    """Return the value in a JSON file. A byte-order mark and any line endings are accepted."""
     text = decode(data)
     try:
         value: JsonValue = _DECODER.decode(text)
@@ -40,11 +36,7 @@ def parse(data: bytes) -> JsonValue:
 
 
 def parse_object(data: bytes) -> dict[str, JsonValue]:
-    """Return the object in a JSON file.
-
-    Raises:
-        DamagedError: The data is not a JSON object.
-    """
+    """Return the object in a JSON file."""
     value = parse(data)
     if not isinstance(value, dict):
         raise DamagedError("not a JSON object")
@@ -64,11 +56,7 @@ def first_line_object(data: bytes) -> dict[str, JsonValue] | None:
 
 
 def decode(data: bytes) -> str:
-    """Decode UTF-8, or UTF-16 with a byte-order mark.
-
-    Raises:
-        DamagedError: The data is not valid text.
-    """
+    """Decode UTF-8, or UTF-16 with a byte-order mark."""
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         return data.decode(encoding)

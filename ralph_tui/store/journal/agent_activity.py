@@ -72,7 +72,6 @@ class ActivityLog:
         """Start with no running command, and keep the spans of earlier runs of the same boot.
 
         Args:
-            mark: The environment variable of the run's processes, with its value.
             report: Receives a sentence when the record cannot be written.
         """
         self._root = root

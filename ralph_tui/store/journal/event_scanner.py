@@ -80,9 +80,7 @@ class Scan(Iterator[FoundEvent]):
 
         Args:
             start: The byte offset to begin at, which must be the start of a line.
-            stop: The byte offset to end at.
             progress: Called after each block with the current and the last offset.
-            line_filter: A narrower filter, which may leave out some events of `types`.
         """
         self.end = start
         self.skipped = 0

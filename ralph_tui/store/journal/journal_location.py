@@ -53,11 +53,7 @@ def move_journal(layout: Layout) -> Path:
 
 
 def link_journal(visible: Path, stored: Path) -> None:
-    """Replace the path in `.ralph` atomically by a link to the journal.
-
-    Raises:
-        OSError: The link cannot be created.
-    """
+    """Replace the path in `.ralph` atomically by a link to the journal."""
     with contextlib.suppress(OSError):
         if visible.readlink() == stored:
             return

@@ -57,11 +57,7 @@ def _print_summary(app: RalphApp) -> None:
 
 
 def open_replay(launch: Launch, wanted: str) -> None:
-    """Open the screen on a past iteration and play it; nothing can be started from there.
-
-    Args:
-        wanted: Which iteration, as in `RunHistory.find`.
-    """
+    """Open the screen on a past iteration and play it; nothing can be started from there."""
     app = RalphApp(replay_launch(launch))
     app.lifecycle.after_first_paint = lambda: app.lifecycle.handlers.pages.open(
         "iterations", wanted=wanted, play=True

@@ -21,7 +21,6 @@ async def save(
     """Write a text to `.ralph/exports` and report its path; in a browser, offer it as a download.
 
     Args:
-        stem: The start of the file's name, such as "history".
         given: The text, or a function that returns it and runs in a thread.
         form: The file's extension, without a dot.
     """

@@ -20,7 +20,6 @@ def do(
     """Start `work` in a worker of `node`; a bug in the work does not close the screen.
 
     Args:
-        node: The app, a screen or a widget; the work is cancelled when it is removed.
         exclusive: Whether to cancel other work of the group first.
     """
     app = node.app

@@ -129,11 +129,7 @@ def splash(root: Path) -> Iterator[Splash | None]:
 
 
 def frames(name: str, width: int, height: int, glyphs: Glyphs, tasks: "Sequence[Task]" = ()) -> str:
-    """Return the dashboard's header and panes at a size, as escapes that place each line.
-
-    Args:
-        glyphs: The glyphs; without Unicode the frames have square corners.
-    """
+    """Return the dashboard's header and panes at a size, as escapes that place each line."""
     head = f"  {glyphs.idle} opening    {one_line(name, max(1, width - 16))}"
     lines = [f"{_DIM}\x1b[1;1H{head[:width]}"]
     top = _HEAD + _BANNER + (1 if width >= WIDE else 2)

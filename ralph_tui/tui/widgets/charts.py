@@ -108,11 +108,7 @@ class Plot(NamedTuple):
 
 
 def draw(plot: Plot, width: int, height: int, glyphs: Glyphs) -> list[Line]:
-    """Draw bars from an empty baseline, with the values of both axes.
-
-    Args:
-        height: Height in lines, at least six.
-    """
+    """Draw bars from an empty baseline, with the values of both axes."""
     line, across = drawn_threshold(plot), width - GUTTER
     bars = merged(plot, across)
     slot = max(1, min(WIDEST, across // len(bars)))
@@ -319,7 +315,6 @@ class Chart(StyledWidget):
         """Show these bars.
 
         Args:
-            bars: One for each iteration, oldest first.
             note: A text for the lower border, beside the unit.
         """
         self._plot = Plot(self._plot.measure, bars, threshold, sums)

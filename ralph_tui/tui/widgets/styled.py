@@ -102,7 +102,6 @@ class StyledWidget(Widget):
         Args:
             background: The background, if it is not the widget's own, as in the row of the cursor; it hides
                 `ground`.
-            ground: The tone whose background the line has.
         """
         if self._tones is None:
             self._tones = {}

@@ -69,12 +69,7 @@ MOST_FILES = 1_000
 
 
 async def undo_work(app: Host, wanted: str, title: str) -> None:
-    """Preview what undoing a task or an iteration would change, and undo it if the person agrees.
-
-    Args:
-        wanted: The task's id, or the iteration's number.
-        title: The name of the task or iteration in the dialog.
-    """
+    """Preview what undoing a task or an iteration would change, and undo it if the person agrees."""
     from ralph_tui.present.sections.undo_parts import (  # not before the first paint
         undo_parts,
         undone_text,

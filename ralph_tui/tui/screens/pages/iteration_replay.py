@@ -24,13 +24,6 @@ class ReplayLine(StyledWidget):
     def __init__(
         self, transcript: Transcript, *, moved: Callable[[], None], changed: Callable[[], None]
     ) -> None:
-        """Play nothing yet.
-
-        Args:
-            transcript: The stream that shows the entries.
-            moved: Called when other entries are visible.
-            changed: Called when the effect of the keys may have changed.
-        """
         super().__init__()
         self._transcript = transcript
         self._moved = moved
