@@ -109,7 +109,6 @@ def work_place(
     """Return the object that determines the branch of a run.
 
     Args:
-        root: The project's directory; its name is the fallback for the branch's name.
         asked: The request of a run that runs all phases; empty for a single phase, or to continue.
         builds: Whether the run may build tasks.
     """

@@ -33,14 +33,7 @@ _UNNAMED = "plan"
 
 
 def archive_finished(project: Project, now: datetime) -> ArchiveSummary | None:
-    """Archive a finished plan, unless an archive has the same tasks and report. Blocks.
-
-    Returns:
-        A summary of the archive, or None if the plan is unfinished or archived already.
-
-    Raises:
-        StoreError: The archive cannot be written; nothing was archived.
-    """
+    """Archive a finished plan, unless an archive has the same tasks and report. Blocks."""
     docs = project.load()
     digest = _digest(project.layout, docs.plan)
     known = {one.digest for one in read_archives(project.layout)[0]}
@@ -54,9 +47,6 @@ def archive_by_hand(project: Project, now: datetime, *, complete: bool = False) 
 
     Args:
         complete: Whether to archive only the complete tasks and remove them from the plan.
-
-    Raises:
-        RalphError: A loop runs, there is nothing to archive, or the archive cannot be written.
     """
     lock = LoopLock(project.layout)
     lock.acquire("archive")
@@ -67,11 +57,7 @@ def archive_by_hand(project: Project, now: datetime, *, complete: bool = False) 
 
 
 def archive_plan(project: Project, now: datetime) -> ArchiveSummary:
-    """Archive a copy of the plan with its specs, progress log and report. Blocks.
-
-    Raises:
-        RalphError: There is no task to archive, or the archive cannot be written; nothing was archived.
-    """
+    """Archive a copy of the plan with its specs, progress log and report. Blocks."""
     docs = project.load()
     if not docs.plan.tasks:
         raise RalphError("The plan has no tasks to archive.", "Make a plan with `ralph plan`.")
@@ -81,11 +67,7 @@ def archive_plan(project: Project, now: datetime) -> ArchiveSummary:
 
 
 def retire_complete(project: Project, now: datetime) -> ArchiveSummary:
-    """Archive the complete tasks and remove them from the plan; tasks that depend on them can still run. Blocks.
-
-    Raises:
-        RalphError: No task is complete, or the archive cannot be written; the plan is unchanged.
-    """
+    """Archive the complete tasks and remove them from the plan; tasks that depend on them can still run. Blocks."""
     docs = project.load()
     done = tuple(task for task in docs.plan.tasks if task.status is TaskStatus.COMPLETE)
     if not done:

@@ -32,7 +32,6 @@ class SettingChange(NamedTuple):
 
 
 def effective(root: Path) -> tuple[EffectiveSetting, ...]:
-    """List every setting with its value and source, in the order of the topics."""
     settings, sources, written = load_settings(root), value_sources(root), unexpanded_values(root)
     values = {key: written.get(key, value_of(settings, key)) for key in known_keys()}
     return tuple(
@@ -47,12 +46,7 @@ def effective(root: Path) -> tuple[EffectiveSetting, ...]:
 
 
 def change_setting(root: Path, key: str, typed: str) -> SettingChange:
-    """Write a setting into the project's file, and keep its comments and references to variables.
-
-    Raises:
-        ConfigError: There is no such setting, or the value is wrong.
-        StoreError: The file cannot be written.
-    """
+    """Write a setting into the project's file, and keep its comments and references to variables."""
     path = Layout(root.resolve()).config
     # Loaded like a command line value, it is checked by the same rules and with all other layers.
     try:

@@ -181,7 +181,6 @@ def _refusal(values: Mapping[str, object]) -> str:
 
 
 def _validated(text: str, path: Path) -> str:
-    """Return the text of the settings, if all of them are valid together."""
     entries = {entry.key: entry.value for entry in parse_entries(text, path)}
     if why := _refusal(entries):
         raise ConfigError(

@@ -141,12 +141,7 @@ class Controls:
         return self._project.load().questions.open()
 
     def decide(self, *, approved: bool, reason: str = "", by: str = "person") -> Approval:
-        """Approve or reject what waits for a decision, even while no loop runs.
-
-        Raises:
-            RalphError: Nothing waits for a decision, or a rejection that the model must act on has no
-                reason.
-        """
+        """Approve or reject what waits for a decision, even while no loop runs."""
 
         def change(docs: Documents) -> Documents:
             waiting = docs.state.approval
@@ -266,7 +261,6 @@ class Controls:
         """Replace the plan with the result of `change`, and return the new plan.
 
         Args:
-            words: What the person did, as the reason for each changed task.
             branch: The feature's new branch; empty to keep its own.
 
         Raises:

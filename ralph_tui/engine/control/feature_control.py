@@ -34,9 +34,6 @@ def adopt_specs(root: Path, source: str, name: str) -> tuple[str, ...]:
 
     Such a folder has a prd.json, a spec.md and a directory of specs. The folder and existing specs of the
     feature are not changed.
-
-    Args:
-        source: The prd.json that was imported.
     """
     folder = Path(source).resolve().parent
     layout = Layout(root.resolve(), name)

@@ -72,7 +72,6 @@ SKIPPED = "skipped by the person"
 
 
 def skipped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """Return the plan with a task blocked because the person skipped it."""
     task = find_open(plan, task_id)
     blockers = (*(b for b in task.blockers if b != SKIPPED), SKIPPED)
     return plan.with_task(task_id, status=TaskStatus.BLOCKED, blockers=blockers)

@@ -59,7 +59,6 @@ def export_plan(
     """Write the plan's state into a file. Blocks.
 
     Args:
-        given: The file, as the person named it.
         form: The format; required for a new file.
         follow: Whether to keep the file current from now on.
 
@@ -192,7 +191,6 @@ class FollowedExports:
 def _target(
     root: Path, plan: ImplementationPlan, given: str, form: str, followed: FollowedFiles
 ) -> _Target:
-    """Return the file to write."""
     place = _writable_path(root, given)
     name = name_in(root, place)
     origins = {

@@ -57,11 +57,6 @@ def step_states(
     running: bool,
     commits: bool,
 ) -> tuple[StepState, ...]:
-    """Return the state of each step.
-
-    Args:
-        running: Whether a loop runs, so that a step may be running.
-    """
     now = datetime.now(UTC)
     states = []
     for name, step in steps.items():

@@ -78,7 +78,6 @@ class Undo:
         """Restore the files, commit the undo if the work was committed, and queue the task again.
 
         Args:
-            shown: The preview that the person approved.
             note: Receives the plan before and after the change, before it is written.
             follow: Receives the new plan, to update other files with it.
         """

@@ -48,7 +48,6 @@ class PartialFiles:
         return self._since is not None and not self._reported
 
     def update(self, names: tuple[str, ...]) -> None:
-        """Record which files are incomplete now, and report a change."""
         now = self._clock()
         self._since = (self._since if self._since is not None else now) if names else None
         if self._since is not None and not self._reported and now - self._since < QUIET_SECONDS:

@@ -115,7 +115,6 @@ class RunFiles:
             self._due.set()
 
     async def close(self) -> None:
-        """Write the last state and stop."""
         if self._writing is None:
             return
         self._writing.cancel()

@@ -134,11 +134,7 @@ async def unanswered_questions(
 def with_given_answers(
     docs: Documents, request: RunRequest, phase: Phase, now: datetime
 ) -> Documents:
-    """Return the documents with prepared answers to the questions that the last run left open.
-
-    Args:
-        phase: The phase that asked.
-    """
+    """Return the documents with prepared answers to the questions that the last run left open."""
     log = docs.questions
     for asked in still_open(docs, phase):
         answer = request.answers.to(asked.question)
@@ -164,7 +160,6 @@ def waiting_for_answer(questions: tuple[AskedQuestion, ...], *, waited: float = 
 
 
 def waiting_for_approval(kind: ApprovalKind) -> End:
-    """Return the end of a run that cannot continue without a decision."""
     reason = f"waiting for approval of {DECISIONS[kind]}"
     return waiting_end(
         reason, "Decide with `ralph approve` or `ralph reject --reason …`, then run again."
@@ -348,11 +343,6 @@ def is_outdated(approval: Approval, about: Content) -> bool:
 
 
 def requested(kind: ApprovalKind, summary: str, about: Content, now: datetime) -> Approval:
-    """Return a request for a decision about this content.
-
-    Args:
-        about: The name and hash of each part that the decision is about.
-    """
     return Approval(kind=kind, summary=summary, requested_at=now, content=dict(about))
 
 

@@ -43,7 +43,6 @@ def permission_of(
     """Return the permission to ask for.
 
     Args:
-        call: The call with the input that will be used.
         verdict: The guard's verdict, if it is why the person is asked.
         check: Whether the gate runs the command, not the agent.
     """

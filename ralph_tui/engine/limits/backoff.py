@@ -44,7 +44,6 @@ async def wait_until(
 
     Args:
         until: When the wait is over, in UTC.
-        message: The reason for the wait, for the person.
         ends: Returns whether a requested stop ends the wait.
         monotonic: A monotonic clock in seconds, which bounds the wait.
     """

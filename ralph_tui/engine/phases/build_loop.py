@@ -148,7 +148,6 @@ class BuildLoop:
         *,
         request: RunRequest = WHOLE_PLAN,
     ) -> None:
-        """Prepare to work on the plan."""
         self._request = request
         self._finished = finished or FinishedWork(run.project.root)
         self._run = run
@@ -391,7 +390,6 @@ class BuildLoop:
 
 
 def require_workable(plan: ImplementationPlan) -> None:
-    """Refuse an unworkable plan."""
     if message := plan.why_unworkable():
         raise PlanError(
             message,

@@ -40,7 +40,6 @@ def learnings_to_shorten(project: Project) -> tuple[str, ...]:
 
 
 def require_learnings(project: Project) -> None:
-    """Refuse to shorten a list that is short already. Blocks."""
     known = len(project.all_learnings())
     if known <= MAX_UNCOMPACTED:
         count = plural(known, "learning")
@@ -113,7 +112,6 @@ class _ShorterList:
 
 
 def problems(taken: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """Return why a list is not an acceptable shorter form of the learnings."""
     found = []
     if len(lines) >= len(taken):
         found.append(f"{len(lines)} learnings are not fewer than {len(taken)}")

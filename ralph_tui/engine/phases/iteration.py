@@ -105,7 +105,6 @@ class Iteration:
     def __init__(
         self, run: RunContext, task: Task, *, number: int, spec: SessionSpec, meter: UsageMeter
     ) -> None:
-        """Prepare an attempt at `task`."""
         self._run = run
         self._number = number
         self._base_spec = spec

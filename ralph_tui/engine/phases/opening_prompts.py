@@ -81,7 +81,6 @@ def prompt_of_task(
 def prompt_of_discovery(
     project: Project, docs: Documents, *, feedback: str, left: int, may_ask: bool
 ) -> str:
-    """Return the prompt of a discovery session."""
     questions = f"You may ask at most {left} questions in all." if may_ask else NOBODY
     so_far = answers_so_far(docs, Phase.DISCOVERY)
     answered = section("Already answered by the person (do not ask again)", bullets(so_far))
@@ -105,7 +104,6 @@ def prompt_of_discovery(
 def prompt_of_planning(
     project: Project, docs: Documents, settings: PlanningSettings, feedback: str
 ) -> str:
-    """Return the prompt of a planning session."""
     texts = _spec_texts(project.request_specs())
     learned = learnings_for(project, docs.state.request, texts, feedback)
     template = _template(project, Phase.PLANNING, "plan.md")
@@ -124,7 +122,6 @@ def prompt_of_planning(
 def prompt_of_additions(
     project: Project, docs: Documents, settings: PlanningSettings, addition: Addition, feedback: str
 ) -> str:
-    """Return the prompt of a planning session that only adds to the plan."""
     texts = _spec_texts(project.request_specs())
     wanted = inert(addition.text)
     learned = learnings_for(project, wanted, feedback)

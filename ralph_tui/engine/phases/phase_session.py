@@ -95,7 +95,6 @@ class PhaseSupervisor(SessionSupervisor):
         return "The phase is complete." if done else ""
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        """Ask the person the questions, if the phase allows it."""
         if self._asking is None:
             return QuestionReply(
                 refused="Questions are not possible in this phase. Decide yourself."

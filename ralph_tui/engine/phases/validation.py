@@ -46,7 +46,6 @@ class ValidationImages:
         self._seen: list[Seen] = []
 
     async def take(self, call: ToolCall, output: ToolOutput) -> None:
-        """Keep a tool's output, and write its pictures to disk."""
         if len(self._seen) >= MAX_SEEN:
             self._more += 1
             return

@@ -296,7 +296,6 @@ _EXAMPLES = {"pytest": " tests/test_x.py", "npm": " -- x.test.js", "cargo": " x:
 
 
 def handoff_prompt(why: str) -> str:
-    """Return the request for a summary before a session ends."""
     return (
         f"{HANDOFF_MARK} this session ends here: {why}. "
         "Do no further work on the task. Call `ralph_update_memory` once with what the next session "
@@ -327,5 +326,4 @@ def reminder(task_id: str, red_gate: str) -> str:
 
 
 def phase_prompt(template: str, places: Mapping[str, str], *, source: str) -> str:
-    """Return the user message of a phase session."""
     return _filled(template, places, source)

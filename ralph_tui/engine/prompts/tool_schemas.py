@@ -320,7 +320,6 @@ def task_json(task: Task) -> dict[str, object]:
 
 
 def plan_summary(plan: ImplementationPlan) -> ToolAnswer:
-    """Return a short summary of each task, with the counts by status."""
     counts = {status.value: number for status, number in plan.counts().items()}
     done = plan.complete_ids()
     tasks = [

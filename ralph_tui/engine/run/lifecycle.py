@@ -46,7 +46,6 @@ _NEEDS = {
 
 
 def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase:
-    """Return the phase where a run begins."""
     has_specs = any(spec.criteria for spec in project.read_specs())
     phase, _ = chosen_phase(docs, request, has_specs=has_specs)
     if request.once and phase is not Phase.BUILDING:
@@ -73,7 +72,6 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
 
 
 def require_request(docs: Documents, request: RunRequest) -> None:
-    """Refuse discovery without a request."""
     if not (request.text.strip() or docs.state.request):
         message = "Discovery needs a request."
         raise PlanError(message, 'Describe what you want: ralph discover "A habit tracker".')
@@ -82,7 +80,6 @@ def require_request(docs: Documents, request: RunRequest) -> None:
 def chosen_phase(
     docs: Documents, request: RunRequest, *, has_specs: bool = False
 ) -> tuple[Phase, str]:
-    """Return the phase where a run begins, and why."""
     if request.only is not None:
         return request.only, "requested by its command"
     if discovery.is_new(docs, request):

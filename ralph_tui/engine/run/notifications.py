@@ -144,7 +144,6 @@ class NotificationSandbox:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[CommandSandbox]:
-        """Open the sandbox, and close it on exit."""
         sandbox = self.sandbox()
         await sandbox.open()
         try:

@@ -89,7 +89,6 @@ class Runner:
         confinement: Confinement,
         place: WorkPlace,
     ) -> None:
-        """Assemble the parts that do not depend on the phase."""
         self._confinement = confinement
         self._project = project
         self._services = services

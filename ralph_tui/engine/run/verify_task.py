@@ -29,7 +29,6 @@ from ralph_tui.store.project import Project
 
 
 def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
-    """Return the named task; without a name, the task in progress or the next one."""
     if task_id is not None:
         found = plan.task(task_id)
         if found is None:

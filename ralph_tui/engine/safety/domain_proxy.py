@@ -50,7 +50,6 @@ def allowed(host: str, domains: tuple[str, ...]) -> bool:
 
 
 def parse(head: bytes) -> ProxyRequest:
-    """Parse the head of a request to a proxy."""
     line, _, rest = head.decode("latin-1").partition("\r\n")
     method, target, version = line.split(" ")
     if method == "CONNECT":

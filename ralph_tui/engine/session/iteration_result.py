@@ -109,7 +109,6 @@ def iteration_events(number: int, task_id: str, result: IterationResult) -> tupl
 
 
 def with_phase_iteration(docs: Documents, phase: Phase, result: IterationResult) -> Documents:
-    """Return the documents updated with the result of a session in a phase without tasks."""
     complete = result.outcome in (IterationOutcome.COMPLETE, IterationOutcome.SENT_BACK)
     verdict = IterationVerdict(
         is_failure=not complete,
@@ -124,7 +123,6 @@ def with_phase_iteration(docs: Documents, phase: Phase, result: IterationResult)
 def with_task_iteration(
     docs: Documents, task_id: str, result: IterationResult, limits: TaskLimits
 ) -> Documents:
-    """Return the documents updated with the result of an iteration on a task."""
     complete = result.outcome is IterationOutcome.COMPLETE
     verdict = IterationVerdict(
         is_failure=result.outcome in _FAILURES,
