@@ -1,4 +1,4 @@
-"""Finds the login and the address of the model, and refuses what cannot work."""
+"""Finds the login and the address of the model, and tests both without spending anything."""
 
 import json
 import os
@@ -6,10 +6,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ralph_tui.agent.tls_check import SECONDS, VARIABLE, by_proxy
+from ralph_tui.agent.tls_check import SECONDS, VARIABLE, by_proxy, require_tls
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.sanitize import one_line
 
@@ -23,6 +25,12 @@ LOGIN_HINT = (
 _HELPER = "apiKeyHelper"
 _HELPER_SECONDS = 10.0
 _MANAGED = Path("/etc/claude-code/managed-settings.json")
+_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
+_UNREACHED = (
+    f"Check the network, the proxy variables and {VARIABLE}. A run waits until the API is reached."
+)
+_DEFAULT_URL = "https://api.anthropic.com"
+_UNTRIED = (*CLOUD_VARIABLES, "CLAUDE_CODE_OAUTH_TOKEN")
 _BASE_URL_HINT = f"Correct {VARIABLE} or unset it. It comes from your environment."
 
 
@@ -59,11 +67,61 @@ def check_login(environ: Mapping[str, str] = os.environ) -> None:
     how = login(environ)
     if how is None:
         raise SetupError("There is no API key and no Claude login.", LOGIN_HINT)
-    key = _run_helper(key_helper(environ)) if how.endswith("settings") else environ.get(how, "")
+    key = _key(how, environ)
     if not (key.strip().isascii() and key.strip().isprintable() and " " not in key.strip()):
         raise SetupError(
             f"What {how} holds is no key: it has spaces or special characters.", LOGIN_HINT
         )
+
+
+def _key(how: str, environ: Mapping[str, str]) -> str:
+    return _run_helper(key_helper(environ)) if how.endswith("settings") else environ.get(how, "")
+
+
+def try_login(environ: Mapping[str, str] = os.environ) -> str:
+    """Ask the API for the name of one model, which costs nothing; return what that showed. Blocks for seconds.
+
+    Raises:
+        SetupError: There is no login, the address is wrong, or the API rejects the key.
+    """
+    import urllib.error
+    import urllib.request
+
+    class NoRedirect(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_: object) -> None:
+            """Keep the key from another address."""
+
+    check_login(environ)
+    check_address(environ)
+    require_tls(environ)
+    how = login(environ) or ""
+    key = "" if how in _UNTRIED else _key(how, environ).strip()
+    if not key:
+        return f"by {how} (cannot be tried)"
+    headers = {"anthropic-version": "2023-06-01", "user-agent": "ralph-tui"}
+    given = (line.partition(":") for line in environ.get(_HEADERS, "").splitlines())
+    headers |= {name.strip(): value.strip() for name, colon, value in given if colon}
+    if how != "ANTHROPIC_AUTH_TOKEN":
+        headers["x-api-key"] = key
+    if how != "ANTHROPIC_API_KEY":
+        headers["authorization"] = f"Bearer {key}"
+    url = (environ.get(VARIABLE, "").strip() or _DEFAULT_URL).rstrip("/") + "/v1/models?limit=1"
+    where = f"{urlsplit(url).netloc.rpartition('@')[2]}{f' ({VARIABLE})' if environ.get(VARIABLE) else ''}"
+    try:
+        request = urllib.request.Request(url, headers=headers)  # noqa: S310 - checked above
+        with urllib.request.build_opener(NoRedirect).open(request, timeout=_HELPER_SECONDS):
+            return f"by {how}, accepted by {where}"
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == HTTPStatus.UNAUTHORIZED:
+            message = f"{where} rejects the login: HTTP 401."
+            raise SetupError(message, rejected_login_hint(environ)) from error
+        return f"by {how}; {where} is reached, and does not say whether it accepts it (HTTP {error.code})"
+    except (OSError, ValueError, HTTPException) as error:
+        why = getattr(error, "reason", "") or error
+        raise SetupError(
+            f"{where} is not reached: {one_line(str(why), 100)}.", _UNREACHED
+        ) from error
 
 
 def check_address(environ: Mapping[str, str] = os.environ) -> None:

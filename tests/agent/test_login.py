@@ -2,11 +2,13 @@
 
 import json
 import socket
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from ralph_tui.agent.login import check_address, check_login
+from ralph_tui.agent.login import check_address, check_login, try_login
 from ralph_tui.domain.errors import SetupError
 from tests.harness.model import serving_in_thread
 from tests.harness.projects import make_project, task
@@ -51,6 +53,41 @@ def test_a_helper_for_keys_is_a_login_if_it_prints_one(tmp_path: Path) -> None:
     check_login(with_helper(tmp_path, "echo key"))
     with pytest.raises(SetupError, match=r"apiKeyHelper.*get-key --now.*no such vault"):
         check_login(with_helper(tmp_path, "get-key --now() { :; }; echo no such vault >&2; exit 3"))
+
+
+class Gateway(BaseHTTPRequestHandler):
+    """An address that knows one key."""
+
+    def do_GET(self) -> None:
+        sent = (self.headers["x-api-key"], (self.headers["authorization"] or "")[7:])
+        moved = self.headers["x-team"] == "moved"
+        self.send_response(302 if moved else 200 if "right" in sent else 401)
+        self.send_header("location", "http://127.0.0.1:9/leaks")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_login_is_tried_without_spending(tmp_path: Path) -> None:
+    server = HTTPServer(("127.0.0.1", 0), Gateway)
+    threading.Thread(target=server.serve_forever).start()
+    environ = {URL: f"http://127.0.0.1:{server.server_port}", "CLAUDE_CONFIG_DIR": str(tmp_path)}
+    try:
+        right = with_helper(tmp_path / "right", "echo right")
+        assert "apiKeyHelper of Claude's settings, accepted" in try_login({**environ, **right})
+        rejects = r"127.0.0.1:\d+ \(ANTHROPIC_BASE_URL\) rejects"
+        with pytest.raises(SetupError, match=rejects) as caught:
+            try_login({**environ, "ANTHROPIC_AUTH_TOKEN": "wrong"})
+        assert "ANTHROPIC_AUTH_TOKEN, which comes from your environment" in caught.value.hint
+        moved = {KEY: "right", "ANTHROPIC_CUSTOM_HEADERS": "x-team: moved"}
+        assert "does not say whether it accepts it (HTTP 302)" in try_login({**environ, **moved})
+    finally:
+        server.shutdown()
+        server.server_close()
+    with pytest.raises(SetupError, match="Nothing listens"):
+        try_login({**environ, KEY: "right"})
+    assert "cannot be tried" in try_login({"CLAUDE_CODE_USE_BEDROCK": "1"})
 
 
 async def test_a_rejected_key_ends_a_run_in_seconds(tmp_path: Path) -> None:

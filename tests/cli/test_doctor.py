@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import uuid
@@ -14,7 +15,11 @@ import pytest
 from ralph_tui.cli.doctor import checks, guard_layers
 from ralph_tui.cli.doctor.checks import readiness
 from ralph_tui.cli.doctor.guard_layers import Finding
+from ralph_tui.cli.doctor.trial import try_checks_of
+from ralph_tui.cli.run.first_start import FirstStart
+from ralph_tui.config.settings import Settings
 from ralph_tui.engine.safety.processes import RUN_MARK
+from ralph_tui.engine.verification.detection.project_checks import checks_of
 from ralph_tui.guard.sandbox.environment import SHIMS
 from ralph_tui.guard.sandbox.os_sandbox import cli_sandbox_prefix, sandbox_problem
 from ralph_tui.store.project import Project
@@ -366,3 +371,30 @@ def test_notify_without_a_setting_says_what_to_set(tmp_path: Path) -> None:
         assert (ran.returncode, ran.stdout) == (3, "")
         assert "No notifications are set up" in ran.stderr
         assert "ralph config set notify.webhook" in ran.stderr
+
+
+WATCH = "console.log('Waiting for file changes...'); setInterval(() => {}, 1e6)"
+PASSES = "require('node:test').test('a', () => {})"
+
+
+@pytest.mark.needs("sandbox", "node")
+def test_each_check_is_tried_as_a_run_would(tmp_path: Path) -> None:
+    scripts = {"test": "vitest run", "lint": "node lint.js", "typecheck": "node types.js"}
+    package = {"private": True, "scripts": scripts, "devDependencies": {"vitest": "1"}}
+    files = {"lint.js": "console.log('3 problems'); process.exit(1)", "types.js": WATCH}
+    for name, text in {**files, "package.json": json.dumps(package)}.items():
+        (tmp_path / name).write_text(text)
+    told = {one.text.split("`")[1]: one for one in try_checks_of(tmp_path)}
+    assert "cannot start: the dependencies of package.json" in told["npm test"].text
+    assert "`npm install`" in told["npm test"].advice
+    assert "does not end: it waits for changes" in told["npm run typecheck"].text
+    assert [one.needed for one in told.values()] == [True, True, False]
+    assert told["npm run lint"].text.endswith("3 problems")
+    (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": "node --test"}}))
+    (tmp_path / "a.test.js").write_text(PASSES)
+    done = inside("doctor", "--try", cwd=tmp_path)
+    assert re.search(r"ok +tried +`npm test` passes \(1 test, ", done.stdout), done.stdout
+    notices = [notice.text for notice in readiness(tmp_path)]
+    assert any(re.search("Tried: `npm test` passes .* ago", text) for text in notices)
+    start = FirstStart(tmp_path, checks_of(tmp_path, Settings()), (), ())
+    assert "`npm test` passes" in start.facts(Settings()).facts["Checks"]

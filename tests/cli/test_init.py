@@ -250,6 +250,10 @@ def test_a_person_sees_what_is_written_before_it_is(
         terminal.expect_exact("Write this?")
         assert not (tmp_path / "AGENTS.md").exists()
         terminal.sendline(answer)
+        if writes:
+            terminal.expect_exact("Run the checks once now, in the sandbox?")
+            terminal.sendline("")
+            terminal.expect_exact("tried")
         terminal.expect(pexpect.EOF)
     finally:
         terminal.close(force=True)

@@ -1,7 +1,6 @@
 """`ralph doctor` and `notify`: check what a run needs, and whether notifications arrive."""
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,36 +13,45 @@ from ralph_tui.cli.project_lookup import find_project, start_directory
 from ralph_tui.domain.errors import ExitCode, SetupError
 
 if TYPE_CHECKING:
-    from ralph_tui.cli.doctor.guard_layers import Finding
     from ralph_tui.config.settings import Settings
     from ralph_tui.engine.run.webhook import Webhook
-    from ralph_tui.present.text.glyphs import Glyphs
 
 app = typer.Typer()
 
 
-@app.command(epilog=examples("ralph doctor", "ralph doctor --end-strays"))
+@app.command(epilog=examples("ralph doctor", "ralph doctor --try", "ralph doctor --end-strays"))
 def doctor(
     *,
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
+    tries: Annotated[
+        bool,
+        typer.Option(
+            "--try", help="Also run the project's checks once, and show the login to the API."
+        ),
+    ] = False,
     end_strays: Annotated[
         bool, typer.Option("--end-strays", help="End leftover processes of a run that died.")
     ] = False,
 ) -> None:
-    """Check everything that a run needs, at no cost."""
+    """Check everything that a run needs, at no cost.
+
+    With `--try`, each check of the project runs once, in the sandbox, as before the first task of a run: it passes,
+    fails, or cannot start.
+    """
     from ralph_tui.cli.doctor.checks import examine, orphans_of
+    from ralph_tui.cli.doctor.trial import print_findings
 
     if end_strays and (left := orphans_of(start_directory(project_root))):
         from ralph_tui.engine.safety import orphan_processes
 
         orphan_processes.end_orphans(left)
         note(f"{orphan_processes.described(left)} Ended.")
-    findings = tuple(examine(start_directory(project_root)))
+    findings = tuple(examine(start_directory(project_root), tries=tries))
     if as_json:
         out_json([vars(finding) for finding in findings])
     else:
-        _print(findings)
+        print_findings(findings)
     well = all(finding.ok or finding.is_next for finding in findings if finding.needed)
     raise typer.Exit(int(ExitCode.COMPLETE if well else ExitCode.ERROR))
 
@@ -108,24 +116,3 @@ async def _send_test(
     )
     room = notification_sandbox(Project(root), settings, held.sandbox, os.environ)
     return await deliver(notification, settings.notify.commands, webhook, room)
-
-
-def _print(findings: "tuple[Finding, ...]") -> None:
-    from ralph_tui.present.text.glyphs import choose
-
-    signs = choose(encoding=sys.stdout.encoding)
-    width = max(len(finding.name) for finding in findings)
-    for finding in findings:
-        sign, word = _sign_and_word(finding, signs)
-        typer.echo(f"{sign} {word} {finding.name.ljust(width)}  ", nl=False)
-        out(finding.text)
-        if not finding.ok and finding.advice:
-            out(f"{' ' * 8}{finding.advice}")
-
-
-def _sign_and_word(finding: "Finding", signs: "Glyphs") -> tuple[str, str]:
-    if finding.ok:
-        return signs.ok, "ok   "
-    if finding.is_next:
-        return signs.chevron, "next "
-    return (signs.failed, "wrong") if finding.needed else (signs.warning, "note ")

@@ -97,7 +97,7 @@ def _lines(checks: "ProjectChecks") -> Iterator[tuple[str, str]]:
 
 _NEXT = """
 Next:
-  ralph doctor                      check that everything is in place
+  ralph doctor --try                check that everything is in place, and run the checks once
   ralph "Build a habit tracker"     describe what to build; ralph asks, plans, builds and verifies
 
 Or write the plan yourself into {plan}, a JSON object whose "tasks" is a list,
@@ -245,6 +245,11 @@ def init(  # noqa: PLR0913 - an option of the command for each
     _carry_out(adoption, wanted, name, shows_next=beginning is None)
     if beginning is not None:
         raise typer.Exit(beginning.begin())
+    offers = adoption.new and adoption.checks.commands and is_at_terminal() and not yes
+    if offers and typer.confirm("\nRun the checks once now, in the sandbox?", default=True):
+        from ralph_tui.cli.doctor.trial import print_findings, try_checks_of
+
+        print_findings(tuple(try_checks_of(root)))
 
 
 def begin_here(directory: Path) -> int:

@@ -9,10 +9,11 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph_tui.agent.login import check_address, check_login, login
+from ralph_tui.agent.login import check_address, check_login, login, try_login
 from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.doctor.guard_layers import Finding, check_layers
 from ralph_tui.cli.doctor.preflight import needs_uv, plan_of_another, uv_version
+from ralph_tui.cli.doctor.trial import last_trial, try_checks_of
 from ralph_tui.config.load import config_paths, load_settings, old_settings_notice
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
@@ -32,13 +33,13 @@ AGENTS_MD_BYTES = 1_000_000
 SDK = "claude-agent-sdk"
 
 
-def examine(start: Path) -> Iterator[Finding]:
+def examine(start: Path, *, tries: bool = False) -> Iterator[Finding]:
     """Yield all findings, in the order in which a person would fix them."""
     root = _project_root(start)
     if _may_need_uv(root or start):
         yield _finding("uv", uv_version, "works")
     yield _finding("claude", cli_version, "bundled with the SDK")
-    yield _finding("login", _login, "")
+    yield _finding("login", try_login if tries else _login, "")
     yield _git(start)
     if shutil.which("uv") is not None and _is_python(root or start):
         yield _python(root or start)
@@ -53,6 +54,8 @@ def examine(start: Path) -> Iterator[Finding]:
     )
     yield _finding("config", lambda: _config(root or start), "")
     yield _checks(root or start)
+    if tries:
+        yield from try_checks_of(root or start)
     yield _plan(root)
     for finding in (_commits(root), _agents_md(root)) if root is not None else ():
         if finding is not None:
@@ -363,6 +366,8 @@ def readiness(root: Path) -> Iterator[Notice]:
     if commands := gate_commands(checks_of(root, settings), settings):
         listed = ", ".join(f"`{command}`" for command in commands)
         yield Notice(text=f"The gate runs {listed} for every task.")
+    for text in last_trial(root).values():
+        yield Notice(text=f"Tried: {text}.")
     if old := old_settings_notice(root):
         yield Notice(level="warning", text=old)
     wrong = [f for f in found if not f.ok and f.name not in SHOWN_ON_SCREEN]

@@ -47,20 +47,27 @@ class FirstStart:
                 "Change its permissions, or go to another folder.",
             )
         settings = load_settings(self.root)
-        return StartScreen(self._facts(settings), settings.screen.theme).run()
+        return StartScreen(self.facts(settings), settings.screen.theme).run()
 
-    def _facts(self, settings: "Settings") -> "StartFacts":
+    def facts(self, settings: "Settings") -> "StartFacts":
         from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login
+        from ralph_tui.cli.doctor.trial import last_trial
         from ralph_tui.domain.verification.check_commands import CheckKind
         from ralph_tui.present.text.figures import limit
         from ralph_tui.tui.app.start_screen import StartFacts
 
         models, costs = settings.models, settings.safety.cost_limits
         found = [one.command for kind in CheckKind for one in self.checks.of(kind)]
-        checks = dict.fromkeys(found)  # one command may check types and style, as `go vet` does
+        tried = last_trial(self.root)
+        checks = [
+            tried.get(one, f"`{one}` (not tried: ralph doctor --try)")
+            for one in dict.fromkeys(
+                found
+            )  # one command may check types and style, as `go vet` does
+        ]
         most = f", at most {limit(costs.per_session)} a run" if costs.per_session else ""
         facts = {
-            "Checks": ", ".join(checks) or "none found; ralph looks again while it builds",
+            "Checks": "; ".join(checks) or "none found; ralph looks again while it builds",
             "Models": f"{models.planning} plans, {models.primary} builds{most}",
         }
         if self.plans:

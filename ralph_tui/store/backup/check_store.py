@@ -113,6 +113,16 @@ class CheckStore:
     def save_baseline(self, data: bytes) -> None:
         self._write("baseline.json", data)
 
+    def tried(self) -> bytes | None:
+        """Return what the checks showed when the person tried them, or None before that."""
+        try:
+            return (self._home / "tried.json").read_bytes()
+        except (OSError, StoreError):
+            return None
+
+    def save_tried(self, data: bytes) -> None:
+        self._write("tried.json", data)
+
     def required(self) -> RequiredChecks:
         """Return the checks of earlier runs, or none before the first."""
         try:
