@@ -28,7 +28,7 @@ from ralph_tui.engine.session.iteration_guidance import (
     with_guidance_taken,
     with_guidance_used,
 )
-from ralph_tui.engine.verification.evidence.check_paths import is_test_file
+from ralph_tui.engine.verification.evidence.check_names import is_test_file
 from ralph_tui.store.project import Documents, Outcome
 
 NOT_THE_TASKS_FAULT = frozenset(

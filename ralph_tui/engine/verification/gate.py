@@ -34,7 +34,9 @@ from ralph_tui.engine.safety.command_sandbox import (
 )
 from ralph_tui.engine.verification.baseline import Baseline, circumstances
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
+from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.project_checks import GateRules
+from ralph_tui.engine.verification.detection.python_declarations import PythonProject
 from ralph_tui.engine.verification.evidence.allowed_changes import shown_changes
 from ralph_tui.engine.verification.evidence.examine import (
     Before,
@@ -190,6 +192,7 @@ class Gate:
             tree,
             lambda: bool(prefix("", (), ())),
         )
+        self._examiner.unattended = self._unattended
         self._examined: dict[str, Examined] = {}
         self._inspection = Inspection()
         """What the last claim changed, when its last check had run."""
@@ -301,6 +304,7 @@ class Gate:
         commands = tuple(check.command for check in checks)
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         self._examined.clear()
+        await asyncio.to_thread(self.base.claimed)
         receipts: list[Receipt] = []
 
         def add(receipt: Receipt) -> None:
@@ -417,8 +421,10 @@ class Gate:
     def _needs_uv(self, command: str) -> bool:
         """Return whether a criterion's tools run through uv: in a uv project, or if the PATH lacks the tool. Blocks."""
         tool = command.split(maxsplit=1)[0]
-        path = self._environment.get("PATH", os.defpath)
-        return self.rules().checks.uses_uv or shutil.which(tool, path=path) is None
+        if shutil.which(tool, path=self._environment.get("PATH", os.defpath)) is None:
+            return True
+        declared = PythonProject(DirectoryFiles(self._root)).declared_manager() == "uv"
+        return self.rules().checks.uses_uv and (declared or (self._root / ".venv").is_dir())
 
     async def run_step_command(self, command: str, *, seconds: float) -> tuple[CommandResult, bool]:
         """Run a command that is not a check, such as a step's, in the same sandbox as the checks.

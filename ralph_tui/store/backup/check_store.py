@@ -23,13 +23,15 @@ class BaseRecord(Model):
     """The project at the end of the last agent session; None while a session runs, or if it never ended."""
     tasks: dict[str, str] = Field(default_factory=dict)
     """The project before each started task."""
+    added: tuple[str, ...] = ()
+    """New tests of accepted tasks in the base."""
     inputs: tuple[str, ...] = ()
     """Files that the check commands ran or read before an agent worked."""
     since: int = 0
-    started: int | None = None
-    """When the first agent session began, in nanoseconds."""
     environment: dict[str, str] = Field(default_factory=dict)
-    """The digests of what affects every run of Python, from before the first session."""
+    """What identifies each installed package that somebody trusts."""
+    packages_left: dict[str, str] = Field(default_factory=dict)
+    """The same of all packages at the end of the last agent session."""
 
 
 class RequiredChecks(Model):

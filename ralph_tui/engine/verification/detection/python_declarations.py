@@ -87,13 +87,14 @@ class PythonProject:
     @cached_property
     def manager(self) -> PythonManager:
         """The tool that runs this project's Python; empty without Python."""
-        if evident := self._evident_manager():
+        if evident := self.declared_manager():
             return evident
         if self.broken or "project" in self.pyproject or "dependency-groups" in self.pyproject:
             return "uv"
         return "pip" if self._is_python() else ""
 
-    def _evident_manager(self) -> PythonManager:
+    def declared_manager(self) -> PythonManager:
+        """Return the tool that the project's files name."""
         tool = table(self.pyproject, "tool")
         if "uv.lock" in self.names or "uv" in tool or self.workspace is not None:
             return "uv"

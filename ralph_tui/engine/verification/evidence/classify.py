@@ -1,7 +1,9 @@
 """Classify a changed file: is it the product, or does it decide what a check says about the product?"""
 
 import ast
+import doctest
 import fnmatch
+import itertools
 import json
 import re
 import tomllib
@@ -15,7 +17,7 @@ from typing import NamedTuple
 import yaml
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
-from ralph_tui.engine.verification.evidence.check_paths import (
+from ralph_tui.engine.verification.evidence.check_names import (
     TEST_DIRECTORIES,
     is_recipe,
     is_runner_settings,
@@ -35,7 +37,7 @@ class Side(StrEnum):
     CHECK = "check"
     """A test, its data, a check script, or something that steers a tool."""
     ENVIRONMENT = "environment"
-    """An installed package or another file that git ignores."""
+    """An installed package or a compiled file."""
     IGNORED = "ignored"
     """A change without meaning, or a file that no check reads."""
 
@@ -93,7 +95,11 @@ _STEERS = re.compile(
 _PLACES = {
     "a stub": {"@types", "typings", "stubs"},
     "a mock": {"mocks", "mock", "fakes", "stub", "__mocks__"},
-    "test data": {"fixtures", "fixture", "golden", "goldens", "snapshots", "expected", "testdata"},
+    "test data": {
+        "fixtures", "fixture", "__fixtures__", "golden", "goldens", "snapshots", "expected", "testdata", "test_data",
+        "test-data", "testfixtures", "test_fixtures", "test-fixtures", "test_files", "test-files", "testcases",
+        "test_cases", "test-cases",
+    },
     "a test helper": {"testing", "test_helpers", "testutils", "test_utils", "test-utils", "testlib"},
     "vendored": {"vendor", "third_party", "external"},
     "build output": {"dist", "build", "out", "target", "_build", "obj", "coverage"},
@@ -104,8 +110,10 @@ _PLACES = {
 """Directories by what their files are."""
 
 _INSTALLED = {".venv", "venv", "node_modules", "site-packages", ".tox", ".nox"}
-_NOTES = re.compile(r"(MEMORY\.md|progress\.txt(\.\d)?|\.ralph/.*|PROMPT_\w+\.md|\.coverage.*)")
-_CACHED = re.compile(r".*\.(py[cod]|o|class|tsbuildinfo)")
+_NOTES = re.compile(
+    r"(MEMORY\.md|progress\.txt(\.\d)?|\.ralph/.*|PROMPT_\w+\.md|\.coverage(\..+)?)"
+)
+_COMPILED = re.compile(r".*\.(py[cod]|o|class|tsbuildinfo)")
 
 SUPPRESSION = re.compile(
     r"noqa|type:\s*ignore|pyright:\s*ignore|pylint:\s*disable|mypy:\s*ignore|pragma:\s*no\s*(?:cover|branch)|fmt:\s*(?:off|skip)"
@@ -152,14 +160,16 @@ def _sides(
     name, parts = path.rpartition("/")[2], path.split("/")
     if not _INSTALLED.isdisjoint(parts):
         yield Side.ENVIRONMENT, "is an installed package"
-    if not EXCLUDED_DIRECTORIES.isdisjoint(parts) or _CACHED.fullmatch(name):
+    if not EXCLUDED_DIRECTORIES.isdisjoint(parts):
         yield Side.IGNORED, "is a cache"
+    if _COMPILED.fullmatch(name):
+        yield Side.ENVIRONMENT, "is compiled"
     if _NOTES.fullmatch(path):
         yield Side.IGNORED, "is a note about the work"
     yield Side.CHECK, _is_test(path, name, parts, context)
     if any(fnmatch.fnmatchcase(path, glob) for glob in context.touches):
         yield Side.PRODUCT, "is named by `touches` in the plan"
-    if _is_named(path, name, context.task_text):
+    if is_named(path, context.task_text):
         yield Side.PRODUCT, "is named by the task"
     yield Side.CHECK, _steers(path, name, parts, old, new, context)
     if _SOURCE.fullmatch(name):
@@ -206,7 +216,7 @@ def _steers(
             return f"is {what}" if what.startswith(("a ", "test")) else f"is in {what}"
     settings = is_runner_settings(path) or is_recipe(name) or _STEERS.fullmatch(name)
     if settings or context.is_input(path):
-        before, after = (controlling_part(name, one or b"") for one in (old, new))
+        before, after = (controlling_part(name, one or b"", old or b"") for one in (old, new))
         free = (before, after) != (old or b"", new or b"")
         if free and (before or b"{}") == (after or b"{}"):
             return ""  # only names, versions and dependencies changed
@@ -218,8 +228,12 @@ def _steers(
     return ""
 
 
-def _is_named(path: str, name: str, text: str) -> bool:
-    wanted = "|".join(map(re.escape, dict.fromkeys((path, name))))
+def is_source(path: str) -> bool:
+    return _SOURCE.fullmatch(path.rpartition("/")[2]) is not None
+
+
+def is_named(path: str, text: str) -> bool:
+    wanted = "|".join(map(re.escape, dict.fromkeys((path, path.rpartition("/")[2]))))
     return re.search(rf"(?<![\w/.-])(?:\./)?(?:{wanted})(?![\w/-]|\.\w)", text) is not None
 
 
@@ -305,6 +319,34 @@ def new_suppressions(old: bytes | None, new: bytes | None) -> int:
     return (after - before).total()
 
 
+_NUMBER = re.compile(
+    rb"(?<![\w.$&>-])(?<!exit )(?<!return )(?<!sleep )(?<!exit\()(?<!timeout )\d{1,6}(?![\w.]|\s*[<>&])"
+)
+
+
+def with_other_numbers(data: bytes) -> bytes:
+    """Return a test with other numbers, each changed by another one, so that no assertion about them holds."""
+    count = itertools.count(7, 2)
+    return _NUMBER.sub(lambda match: b"%d" % (int(match[0]) + next(count)), data)
+
+
+_OPENING = re.compile(r"(?:/\*+|//+|#+|<!--|--|;+|%+)\s*$")
+
+
+def without_new_marks(old: bytes, new: bytes) -> bytes:
+    """Return the content without new marks that silence a check, and without the rest of their lines."""
+    known = Counter(line.strip() for line in old.decode("utf-8", "replace").splitlines())
+    kept = []
+    for line in new.decode("utf-8", "replace").splitlines(keepends=True):
+        mark = SUPPRESSION.search(line)
+        if mark is not None and not known[line.strip()]:
+            end = line[len(line.rstrip("\r\n")) :]
+            kept.append(f"{_OPENING.sub('', line[: mark.start()]).rstrip()}{end}")
+        else:
+            kept.append(line)
+    return "".join(kept).encode()
+
+
 # What the judge tree holds.
 
 
@@ -313,7 +355,7 @@ def judged_content(path: str, side: Side, old: bytes | None, new: bytes | None) 
     if side in (Side.PRODUCT, Side.IGNORED):
         return with_base_tests(path, old, new)
     name = path.rpartition("/")[2]
-    if new is None or controlling_part(name, new) == new:
+    if new is None or controlling_part(name, new, old or b"") == new:
         return old
     merged = with_original_part(name, new, old or (b"{}" if name.endswith("json") else b""))
     return merged or old
@@ -327,6 +369,8 @@ _VITEST_TESTS = re.compile(r"^[ \t]*if\s*\(\s*import\.meta\.vitest\s*\)\s*\{", r
 
 def with_base_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | None:
     """Return the new content of a source file with the tests inside it as they were."""
+    if path.endswith(".py"):
+        return _with_base_doctests(old, new)
     opening = _RUST_TESTS if path.endswith(".rs") else _VITEST_TESTS
     if old is None or new is None or not opening.search(old.decode("utf-8", "replace")):
         return new
@@ -337,6 +381,55 @@ def with_base_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | 
         rest.append(after[at:start])
         at = end
     return f"{''.join(rest)}{after[at:].rstrip()}\n\n{kept}\n".encode()
+
+
+def _with_base_doctests(old: bytes | None, new: bytes | None) -> bytes | None:
+    """Put the base's examples into docstrings; what documented something that is gone goes to the end."""
+    if not old or not new or b">>>" not in old + new:
+        return new
+    try:
+        before, after = _docstrings(old), _docstrings(new)
+    except (SyntaxError, ValueError):
+        return new
+    if {n: _examples(d.value) for n, d in before.items()} == {
+        n: _examples(d.value) for n, d in after.items()
+    }:
+        return new
+    lines = new.splitlines(keepends=True)
+    for name, found in sorted(after.items(), key=lambda one: -one[1].lineno):
+        held = before.pop(name, None)
+        if _examples(held.value if held else "") != _examples(found.value):
+            first, last = lines[found.lineno - 1], lines[(found.end_lineno or 1) - 1]
+            text = (ast.get_source_segment(old.decode(), held) if held else "") or '""'
+            kept = (first[: found.col_offset], text.encode(), last[found.end_col_offset or 0 :])
+            lines[found.lineno - 1 : found.end_lineno] = [b"".join(kept)]
+    for number, held in enumerate(one for one in before.values() if _examples(one.value)):
+        text = ast.get_source_segment(old.decode(), held) or '""'
+        lines.append(f"\n\ndef _example_{number}():\n    {text}\n".encode())
+    return b"".join(lines)
+
+
+def _docstrings(data: bytes) -> dict[str, ast.Constant]:
+    found: dict[str, ast.Constant] = {}
+
+    def visit(node: ast.AST, name: str) -> None:
+        body = getattr(node, "body", None)
+        match body:
+            case [ast.Expr(value=ast.Constant(value=str()) as text), *_]:
+                found[name] = text
+        for child in ast.iter_child_nodes(node):
+            visit(child, f"{name}.{getattr(child, 'name', '')}")
+
+    visit(ast.parse(data.decode()), "")
+    return found
+
+
+def _examples(text: object) -> list[tuple[str, str]]:
+    try:
+        found = doctest.DocTestParser().get_examples(str(text))
+    except ValueError:
+        return [(str(text), "")]
+    return [(one.source, one.want) for one in found]
 
 
 def _regions(text: str, opening: re.Pattern[str]) -> Iterator[tuple[int, int]]:

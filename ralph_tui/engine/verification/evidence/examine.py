@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -30,9 +31,9 @@ from ralph_tui.domain.verification.verification import (
 )
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence import report_judge
-from ralph_tui.engine.verification.evidence.check_paths import targets_exist
-from ralph_tui.engine.verification.evidence.classify import SUBJECT
-from ralph_tui.engine.verification.evidence.python_environment import editable_paths
+from ralph_tui.engine.verification.evidence.check_inputs import builds, targets_exist
+from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side
+from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
     SCRIPT_WRAPPER,
@@ -43,6 +44,7 @@ from ralph_tui.engine.verification.evidence.runners import (
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree, Mount
 from ralph_tui.guard.shell.statuses import with_pipe_failures
+from ralph_tui.vcs.snapshots import Content
 
 _LOAD_FAILURES = {
     1: SCRIPT_WRAPPER,
@@ -132,6 +134,31 @@ class _Ran(Model):
         return TreeRun(tree=tree, passed=not reason, counts=counts, reason=reason)
 
 
+class _Case(NamedTuple):
+    """A claim on a task that a check passes in place."""
+
+    command: str
+    task: Task
+    here: _Ran
+    before: Before
+    inspection: Inspection
+
+    @property
+    def is_linter(self) -> bool:
+        return _is_linter(self.command)
+
+    @property
+    def held(self) -> dict[str, Content | None]:
+        """What the judge tree has in place of the claim. The subject of a linter are all sources, with the tests."""
+        subjects = {
+            change.path
+            for change in self.inspection.changes
+            if change.side is Side.PRODUCT or SUBJECT.fullmatch(change.reason)
+        }
+        left_out = subjects if self.is_linter else ()
+        return {p: c for p, c in self.inspection.judged.items() if p not in left_out}
+
+
 class Examiner:
     """Runs and judges checks for one project."""
 
@@ -154,6 +181,8 @@ class Examiner:
         """
         self.tree = tree or JudgeTree(root, base.trees)
         self._confined = confined
+        self.unattended: Callable[[str], Awaitable[str | None]] | None = None
+        """Returns how a command runs for which nobody is asked, or None if it may not."""
         self._before = before
         self._root = root
         self._base = base
@@ -207,17 +236,14 @@ class Examiner:
             return examined.model_copy(
                 update={"question": question, "for_person": True}
             ), inspection
-        needed = inspection.checks or written or command not in self._seen
+        needed = inspection.checks or inspection.judged or written or command not in self._seen
         if needed or before.green:
             try:
-                found = await self._judge_elsewhere(
-                    command, here, before, inspection, needed=bool(needed)
-                )
+                case = _Case(command, task, here, before, inspection)
+                found = await self._judge_elsewhere(case, needed=bool(needed))
             except SetupError as error:
                 found = {"question": f"the judge tree cannot be made: {error.message}"}
             examined = examined.model_copy(update=found)
-        if _is_linter(command) and before.green is not True and not examined.question:
-            examined = examined.model_copy(update=_silenced(inspection))
         return examined, inspection
 
     def _judge(self, here: _Ran, before: Before, inspection: Inspection) -> Examined:
@@ -247,13 +273,9 @@ class Examiner:
 
     # The judge tree.
 
-    async def _judge_elsewhere(
-        self, command: str, here: _Ran, before: Before, inspection: Inspection, *, needed: bool
-    ) -> dict[str, object]:
-        held = dict(inspection.judged)
-        if _is_linter(command):  # its subject includes the tests
-            subjects = {c.path for c in inspection.checks if SUBJECT.fullmatch(c.reason)}
-            held = {path: content for path, content in held.items() if path not in subjects}
+    async def _judge_elsewhere(self, case: _Case, *, needed: bool) -> dict[str, object]:
+        command, _, here, before, inspection = case
+        held = case.held
         store, runs = self.tree.store, [here.on(Tree.HERE)]
         tree = store.tree_with(inspection.claim, held) if held else inspection.claim
         shown, vacuous, judged = before.green is not True, False, here.report.outcomes
@@ -266,16 +288,9 @@ class Examiner:
                 lost = _lost(here, there, before, inspection)
             runs.append(there.on(Tree.JUDGE, lost))
             if lost:
-                return await self._cause(
-                    command, here, before, inspection, lost, tuple(runs), differs=bool(held)
-                )
-            if not _is_linter(command) and (
-                written := _written(self.tree.root, inspection.originals, self._written_at)
-            ):
-                before_too = await self._written_by_base(inspection.base, command)
-                if left := [path for path in written if path not in before_too]:
-                    question = f"{shortlist(left, _NAMED)} changed while the check ran"
-                    return _asked(question, tuple(left), tuple(runs), for_person=True)
+                return await self._cause(case, lost, tuple(runs), differs=bool(held))
+            if asked := await self._objection(case, there, tree, turned=shown and not vacuous):
+                return {**asked, "runs": tuple(runs)}
             self._seen.add(command)
             judged = there.report.outcomes
         if (before.green or vacuous) and here.reported and inspection.checks:
@@ -295,18 +310,79 @@ class Examiner:
         place = Place.COPY if needed else Place.HERE
         return {"runs": tuple(runs), "shown": shown, "place": place, "judged": judged}
 
+    async def _objection(
+        self, case: _Case, there: _Ran, tree: str, *, turned: bool
+    ) -> dict[str, object] | None:
+        """Return what somebody has to judge although the check passes in the judge tree.
+
+        Args:
+            turned: Whether the check was red before.
+        """
+        if case.is_linter:
+            return await self._asks_for_less(case, there)
+        inspection = case.inspection
+        if written := _written(self.tree.root, inspection.originals, self._written_at):
+            before_too = await self._written_by_base(inspection.base, case.command)
+            if left := [path for path in written if path not in before_too]:
+                question = f"{shortlist(left, _NAMED)} changed while the check ran"
+                return _asked(question, tuple(left), (), for_person=True)
+        found = await self._shows_nothing(case, tree) if turned else None
+        return found or await self._asks_for_less(case, there)
+
+    async def _shows_nothing(self, case: _Case, tree: str) -> dict[str, object] | None:
+        """Return a question if what turned a check green is not the product.
+
+        New tests of earlier tasks bind this one, but it must be green without them. And a check of which only the exit
+        status is known must be red with other numbers in its tests; otherwise nothing was compared.
+        """
+        command, reported = case.command, case.here.reported
+        if added := {p: None for p in case.inspection.added if p not in command}:
+            less = await self._run_on(self.tree.store.tree_with(tree, added), command)
+            bad = less.report.failing if reported else less.result.exit_code != 0
+            if bad or (reported and not less.report.counts.run):
+                names = shortlist(tuple(added), _NAMED)
+                question = f"`{command}` passes only with tests of earlier tasks: {names}"
+                return _asked(question, tuple(added), ())
+        other: Mapping[str, Content] = {}
+        if not reported:
+            other = await asyncio.to_thread(self._base.with_other_numbers, case.inspection)
+        if other:
+            less = await self._run_on(self.tree.store.tree_with(tree, other), command)
+            if less.result.exit_code == 0:
+                names = shortlist(tuple(other), _NAMED)
+                question = (
+                    f"`{command}` passes with other numbers in {names}, too: nothing was compared"
+                )
+                return _asked(question, (), ())
+        return None
+
+    async def _asks_for_less(self, case: _Case, there: _Ran) -> dict[str, object] | None:
+        """Return a question if a check passes only because its settings or marks in the sources ask for less.
+
+        Where all tests pass in the judge tree, but not the check, there is a threshold for the whole run, such as
+        coverage: it must hold for the new tests with the settings of the base.
+        """
+        whole = there.result.exit_code == 0
+        tests = {c.path for c in case.inspection.checks if SUBJECT.fullmatch(c.reason)}
+        changed = {p: c for p, c in case.held.items() if whole or p not in tests}
+        marks: Mapping[str, Content] = {}
+        if not whole or case.before.green is not True:
+            marks = await asyncio.to_thread(self._base.without_marks, case.inspection, changed)
+        if not marks and (whole or not changed):
+            return None
+        tree = self.tree.store.tree_with(case.inspection.claim, {**changed, **marks})
+        if (await self._run_on(tree, case.command)).result.exit_code == 0:
+            return None
+        files = tuple(marks) if whole else tuple(dict.fromkeys((*changed, *marks)))
+        what = "new marks that silence a check in" if whole else "the changes to"
+        question = f"`{case.command}` passes only with {what} {shortlist(files, _NAMED)}"
+        return _asked(question, files, ())
+
     async def _cause(
-        self,
-        command: str,
-        here: _Ran,
-        before: Before,
-        inspection: Inspection,
-        lost: str,
-        runs: tuple[TreeRun, ...],
-        *,
-        differs: bool,
+        self, case: _Case, lost: str, runs: tuple[TreeRun, ...], *, differs: bool
     ) -> dict[str, object]:
-        files = tuple(change.path for change in inspection.checks)
+        command, task, here, before, inspection = case
+        files = inspection.held_back
         whole = lost
         if differs:
             there = await self._run_on(inspection.claim, command)
@@ -316,8 +392,11 @@ class Examiner:
             question = (
                 f"`{command}` passes only with the changes to {shortlist(files, _NAMED)} ({lost})"
             )
-            return _asked(question, files, runs)
+            return _asked(question, files, runs, for_person=inspection.has_compiled)
         if outputs := await asyncio.to_thread(self.tree.written):
+            for build in builds(task.full_text, self._root):
+                if built := await self._built(build, case):
+                    return {"runs": (*runs, built.on(Tree.JUDGE)), "place": Place.COPY}
             question = (
                 f"`{command}` passes only with files that git ignores: {shortlist(outputs, _NAMED)}"
             )
@@ -332,6 +411,18 @@ class Examiner:
         return _asked(
             f"`{command}` passes only in place, not in a clean tree ({lost})", files, runs
         )
+
+    async def _built(self, build: str, case: _Case) -> _Ran | None:
+        """Run a check in the judge tree after a build of its own; None if it does not pass there."""
+        if self.unattended is None or await self.unattended(build) is None:
+            return None
+        whole = f"{build} && ( {case.command}\n)"
+        text = case.task.description.replace(build, "")  # what it runs is not the work
+        asked = case.task.model_copy(update={"description": text})
+        inspection = await self.inspect((whole,), asked)
+        tree = self.tree.store.tree_with(inspection.claim, inspection.judged)
+        there = await self._run_on(tree, whole)
+        return None if _lost(case.here, there, case.before, inspection) else there
 
     async def _fails_in_base(self, command: str, before: Before, inspection: Inspection) -> bool:
         """Return whether a check that was green before the work never passes in a clean tree."""
@@ -447,17 +538,21 @@ def _lost(here: _Ran, there: _Ran, before: Before, inspection: Inspection) -> st
     now, then, known = here.report.outcomes, there.report.outcomes, before.judged
     if not there.report.counts.run:
         return "no test ran"
+    # A red test that is gone is the plan's business only; a name may be a number, which tells nothing.
+    excused = known if inspection.allowed else {}
     failed = [
         n
         for n in there.report.failing
-        if now.get(n, "passed") != "failed" and _counts(n, now, known)
+        if now.get(n) != "failed" and (n in now or excused.get(n) != "failed")
     ]
     weak = [
         n
         for n, o in then.items()
         if o in {"skipped", "xfailed"} and "passed" in (now.get(n), known.get(n))
     ]
-    new = {change.path for change in inspection.checks if change.kind != "deleted"}
+    new = {
+        c.path for c in inspection.changes if c.kind != "deleted" and c.path in inspection.judged
+    }
     gone = [
         name
         for name in dict.fromkeys((*_ran(known), *_ran(now)))
@@ -473,10 +568,6 @@ def _lost(here: _Ran, there: _Ran, before: Before, inspection: Inspection) -> st
         if names
     ]
     return ", ".join((*parts, *there.report.faults))
-
-
-def _counts(name: str, now: Mapping[str, str], known: Mapping[str, str]) -> bool:
-    return name in now or known.get(name) != "failed"
 
 
 def _noticing(here: _Ran, base: _Ran) -> tuple[str, ...]:
@@ -512,16 +603,6 @@ def _is_linter(command: str) -> bool:
         if not left or not (_LINTERS.fullmatch(Path(left[0]).name) or left[:2] in _LINTING):
             return False
     return bool(found)
-
-
-def _silenced(inspection: Inspection) -> dict[str, object]:
-    found = inspection.suppressing
-    if not found:
-        return {}
-    number = sum(change.suppressions for change in found)
-    files = tuple(change.path for change in found)
-    marks = "1 new mark that silences" if number == 1 else f"{number} new marks that silence"
-    return {"question": f"{marks} a check in {shortlist(files, _NAMED)}", "rests_on": files}
 
 
 def _written(root: Path, paths: Iterable[str], since: int) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from ralph_tui.domain.formatting import plural
-from ralph_tui.engine.verification.evidence.check_paths import RUNNER_MODULES, is_test_file
+from ralph_tui.engine.verification.evidence.check_names import RUNNER_MODULES, is_test_file
 from ralph_tui.engine.verification.evidence.reports import TestReport
 from ralph_tui.engine.verification.evidence.runners import INLINE_NODE, INLINE_PYTHON
 

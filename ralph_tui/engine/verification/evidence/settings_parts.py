@@ -10,6 +10,8 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from ralph_tui.engine.verification.evidence.check_names import is_recipe, names_check
+
 _CONTROLLING_TABLES = {
     "pyproject.toml": (
         "tool.hatch.envs", "tool.pdm.scripts", "tool.poetry.plugins", "tool.rye.scripts", "tool.pixi.tasks",
@@ -51,15 +53,34 @@ _REPLACE = re.compile(r"^replace\s*(?:\([^)]*\)|[^(\n]*)\n?", re.MULTILINE)
 """The directives of go.mod that replace a module by another one."""
 
 
-def controlling_part(name: str, data: bytes) -> bytes:
-    """Return the part of a file that controls checks, which is the whole file for most files."""
+_RULE = re.compile(r"^([A-Za-z][\w-]*)[ \t]*:(?![=:])[^\n=]*\n(?:\t[^\n]*\n?|\n)*", re.MULTILINE)
+_PHONY = re.compile(r"^\.PHONY[ \t]*:([^\n\\]*)\n?", re.MULTILINE)
+_MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
+_LIFECYCLE = re.compile(
+    r"(pre|post).*|install|prepare|publish|test|start|stop|restart|version|dependencies|shrinkwrap"
+)
+"""Scripts of package.json that npm runs unasked, or that everybody runs."""
+
+
+def controlling_part(name: str, data: bytes, original: bytes = b"") -> bytes:
+    """Return the part of a file that controls checks, which is the whole file for most files.
+
+    A target or script that the original neither has nor names is free, unless it is named like a check.
+    """
     try:
+        if name in _MAKEFILES:
+            rest = data.decode()
+            for rule in _new_rules(data.decode(), original.decode()):
+                rest = rest.replace(rule, "", 1)
+            return (
+                rest.encode() if len(rest) == len(data.decode()) else rest.strip().encode() + b"\n"
+            )
+        if name == "package.json":
+            return _canonical(_json_control(json.loads(data), json.loads(original or b"{}")))
         if name in _CONTROLLING_TABLES:
             return _canonical(_toml_control(name, tomllib.loads(data.decode())))
         if name == "setup.cfg":
             return _canonical(_ini_control(data.decode()))
-        if name == "package.json":
-            return _canonical(_json_control(json.loads(data)))
         if name == "go.mod":
             return "".join(_REPLACE.findall(data.decode())).encode()
     except (ValueError, AttributeError, configparser.Error):
@@ -77,13 +98,15 @@ def with_original_part(name: str, current: bytes, original: bytes) -> bytes:
         elif name == "go.mod":
             kept = _REPLACE.sub("", current.decode()).rstrip("\n")
             merged = f"{kept}\n\n{''.join(_REPLACE.findall(original.decode()))}".encode()
+        elif name in _MAKEFILES:
+            rules = _new_rules(current.decode(), original.decode())
+            merged = "\n".join([original.decode().rstrip("\n"), *rules]).encode()
         else:
             return original
     except (ValueError, AttributeError):
         return original
-    return (
-        merged if controlling_part(name, merged) == controlling_part(name, original) else original
-    )
+    steering = (controlling_part(name, one, original) for one in (merged, original))
+    return merged if len({*steering}) == 1 else original
 
 
 def _canonical(value: object) -> bytes:
@@ -109,8 +132,36 @@ def _ini_control(text: str) -> dict[str, dict[str, str]]:
     return {name: dict(parser[name]) for name in sections}
 
 
-def _json_control(data: Mapping[str, Any]) -> dict[str, object]:
-    return {key: value for key, value in data.items() if key not in _FREE_KEYS}
+def _json_control(data: Mapping[str, Any], original: Mapping[str, Any]) -> dict[str, object]:
+    found = {key: value for key, value in data.items() if key not in _FREE_KEYS}
+    new = _new_scripts(data, original)
+    scripts = {n: text for n, text in data.get("scripts", {}).items() if n not in new}
+    if new and not scripts and "scripts" not in original:
+        del found["scripts"]
+    elif new:
+        found["scripts"] = scripts
+    return found
+
+
+def _new_scripts(data: Mapping[str, Any], original: Mapping[str, Any]) -> dict[str, object]:
+    old = original.get("scripts", {})
+    told = " ".join(map(str, old.values()))
+    return {
+        name: text
+        for name, text in data.get("scripts", {}).items()
+        if name not in old and not (_LIFECYCLE.fullmatch(name) or _is_known(name, told))
+    }
+
+
+def _new_rules(text: str, original: str) -> list[str]:
+    found = {m[1]: m[0] for m in _RULE.finditer(text) if not _is_known(m[1], original)}
+    phony = (m for m in _PHONY.finditer(text) if m[1].strip() and {*m[1].split()} <= {*found})
+    return [*found.values(), *(match[0] for match in phony)]
+
+
+def _is_known(name: str, original: str) -> bool:
+    named = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", original) is not None
+    return named or is_recipe(name) or names_check(name)
 
 
 def _merged_toml(name: str, current: str, original: str) -> bytes:
@@ -142,4 +193,7 @@ def _controls_checks(name: str, header: str) -> bool:
 
 def _merged_json(current: Mapping[str, Any], original: Mapping[str, Any]) -> bytes:
     kept = {key: value for key, value in current.items() if key in _FREE_KEYS}
-    return json.dumps({**kept, **_json_control(original)}, indent=2).encode()
+    control = _json_control(original, {})
+    if new := _new_scripts(current, original):
+        control["scripts"] = {**original.get("scripts", {}), **new}
+    return json.dumps({**kept, **control}, indent=2).encode()

@@ -22,10 +22,9 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
 from ralph_tui.engine.verification.evidence.allowed_changes import allowed_by_text
-from ralph_tui.engine.verification.evidence.check_paths import (
+from ralph_tui.engine.verification.evidence.check_inputs import CheckInputs, declared_plugins
+from ralph_tui.engine.verification.evidence.check_names import (
     RUNNER_MODULES,
-    CheckInputs,
-    declared_plugins,
     is_test_file,
     names_check,
 )
@@ -33,18 +32,23 @@ from ralph_tui.engine.verification.evidence.classify import (
     Context,
     Side,
     classify,
+    is_source,
     judged_content,
     new_suppressions,
+    with_other_numbers,
+    without_new_marks,
 )
-from ralph_tui.engine.verification.evidence.python_environment import (
-    environment_faults,
-    environment_state,
+from ralph_tui.engine.verification.evidence.installed_packages import (
+    changed_packages,
+    installed,
     site_packages,
 )
 from ralph_tui.store.backup.check_store import BaseRecord, CheckStore
 from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
 
 _REF = "refs/trusted/"
+_MOST_TESTS = 50
+"""Test sources whose numbers are changed to see whether a check reads them."""
 
 
 class ChangedFile(Model):
@@ -80,6 +84,8 @@ class Inspection(Model):
     """The files of the checks that are as in the base or allowed."""
     originals: frozenset[str] = frozenset()
     """All files of the checks in the base."""
+    added: tuple[str, ...] = ()
+    """New tests of earlier tasks: they bind later ones, but show nothing of them."""
     faults: tuple[str, ...] = ()
     """What is wrong with the installed packages."""
     trouble: str = ""
@@ -88,6 +94,16 @@ class Inspection(Model):
     @property
     def checks(self) -> tuple[ChangedFile, ...]:
         return tuple(c for c in self.changes if c.side is Side.CHECK and c.path not in self.allowed)
+
+    @property
+    def held_back(self) -> tuple[str, ...]:
+        """The changed files that the judge tree does not have as claimed."""
+        return tuple(change.path for change in self.changes if change.path in self.judged)
+
+    @property
+    def has_compiled(self) -> bool:
+        """Whether a compiled file changed, whose meaning no reviewer can read."""
+        return any(c.side is Side.ENVIRONMENT and c.kind == "changed" for c in self.changes)
 
     @property
     def not_allowed(self) -> tuple[ChangedFile, ...]:
@@ -118,7 +134,10 @@ class TrustedBase:
         """Why there is no base, such as a missing git."""
         self._feature = feature
         self._task_id = ""
-        self._known: tuple[str, dict[str, Content]] = ("", {})
+        self._claimed = ""
+        """The tree of the project when the claim was made."""
+        self._known: dict[str, dict[str, Content]] = {}
+        """The contents of the last two trees."""
 
     @cached_property
     def _record(self) -> BaseRecord:
@@ -141,7 +160,6 @@ class TrustedBase:
             return
         self.trouble = ""
         named = (*before.inputs, *CheckInputs(self._root, commands, task_text).named)
-        first = not before.base
         self._save(
             before.model_copy(
                 update={
@@ -150,8 +168,7 @@ class TrustedBase:
                     "tasks": {name: now, **before.tasks} if name else before.tasks,
                     "inputs": tuple(dict.fromkeys((*named, *self._loaded_plugins()))),
                     "since": time.time_ns(),
-                    "started": time.time_ns() if first else before.started,
-                    "environment": environment_state(self._root) if first else before.environment,
+                    "environment": self._trusted_packages(),
                 }
             )
         )
@@ -161,11 +178,18 @@ class TrustedBase:
         record = self._record
         forget_bytecode(self._root, record.since)
         with contextlib.suppress(SetupError, OSError):
-            self._save(record.model_copy(update={"left": self.trees.take()}))
+            changed = {"left": self.trees.take(), "packages_left": self._installed()}
+            self._save(record.model_copy(update=changed))
 
     def forget_bytecode(self) -> None:
         if self._record.base and self._record.left is None:
             forget_bytecode(self._root, self._record.since)
+
+    def claimed(self) -> None:
+        """Record the project as a claim finds it, because what its checks write is not the work."""
+        self._claimed = ""
+        with contextlib.suppress(SetupError, OSError):  # told by `inspect`
+            self._claimed = self.trees.take()
 
     def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
         """Compare the project with the base."""
@@ -178,6 +202,30 @@ class TrustedBase:
             return self._compared(base, claim, tuple(commands), task)
         except SetupError as error:
             return Inspection(trouble=error.message)
+
+    def without_marks(
+        self, inspection: Inspection, changed: Mapping[str, Content | None]
+    ) -> dict[str, Content]:
+        """Return the files with new suppression marks, without them; `changed` are contents in place of the claim's."""
+        old, new = (self._contents(tree) for tree in (inspection.base, inspection.claim))
+        found: dict[str, Content] = {}
+        for path in (change.path for change in inspection.suppressing):
+            if held := changed.get(path, new.get(path)):
+                before = self.read(old[path]) if path in old else b""
+                kept = self.trees.put(without_new_marks(before, self.read(held)), held.mode)
+                found |= {path: kept} if kept != held else {}
+        return found
+
+    def with_other_numbers(self, inspection: Inspection) -> dict[str, Content]:
+        """Return the base's test sources with other numbers in them."""
+        held = self._contents(inspection.base)
+        tests = sorted(path for path in inspection.originals if is_source(path))
+        found = {}
+        for path in tests[:_MOST_TESTS]:
+            data = self.read(held[path])
+            if (other := with_other_numbers(data)) != data:
+                found[path] = self.trees.put(other, held[path].mode)
+        return found
 
     def accept(
         self, task_id: str, judged: Inspection, settled: Iterable[str] = ()
@@ -198,22 +246,25 @@ class TrustedBase:
         agreed = {*settled, *judged.allowed}
         moved: dict[str, Content | None] = {}
         left: list[str] = []
+        added = dict.fromkeys(record.added)
         for change in judged.changes:
             now = claim.get(change.path)
             own = before.get(change.path) != now
-            if (
-                change.side is not Side.CHECK
-                or change.path in agreed
-                or (judged.only_adds(change) and own)
-            ):
+            if change.path in agreed:
                 moved[change.path] = now
-            else:
+                continue
+            if judged.only_adds(change) and own:
+                moved[change.path] = now
+                added[change.path] = None
+                continue
+            if change.side is Side.CHECK:
                 left.append(change.path)
-                if change.path in judged.judged:
-                    moved[change.path] = judged.judged[change.path]
+            moved[change.path] = judged.judged.get(change.path, now)
         base = self.trees.tree_with(judged.base, moved) if moved else judged.base
         tasks = {other: tree for other, tree in record.tasks.items() if other != name}
-        self._save(record.model_copy(update={"base": base, "tasks": tasks}))
+        packages = {**self._installed(), **record.environment}
+        changed = {"base": base, "tasks": tasks, "added": tuple(added), "environment": packages}
+        self._save(record.model_copy(update=changed))
         return tuple(left)
 
     def original(self, path: str) -> bytes | None:
@@ -222,6 +273,20 @@ class TrustedBase:
 
     def read(self, content: Content) -> bytes:
         return os.fsencode(self.trees.git("cat-file", "blob", content.object))
+
+    # Installed packages.
+
+    def _installed(self) -> dict[str, str]:
+        return installed(self._root, self.trees.ignored())
+
+    def _trusted_packages(self) -> dict[str, str]:
+        """Return the trusted packages: what was there before an agent worked, and what the person changed since."""
+        record, now = self._record, self._installed()
+        if not record.base or record.left is None:
+            return record.environment if record.base else now
+        left = record.packages_left
+        persons = {path: one for path, one in now.items() if left.get(path) != one}
+        return {**{p: one for p, one in record.environment.items() if p in now}, **persons}
 
     # The state.
 
@@ -250,16 +315,17 @@ class TrustedBase:
     def _contents(self, tree: str) -> dict[str, Content]:
         if not tree:
             return {}
-        if self._known[0] != tree:
-            self._known = (tree, self.trees.contents(tree))
-        return self._known[1]
+        if tree not in self._known:
+            self._known = dict([*self._known.items(), (tree, self.trees.contents(tree))][-2:])
+        return self._known[tree]
 
     # Comparing.
 
     def _compared(
         self, base: str, claim: str, commands: tuple[str, ...], task: Task | None
     ) -> Inspection:
-        inputs = CheckInputs(self._root, commands, task.description if task else "")
+        text = task.description if task else ""
+        inputs = CheckInputs(self._root, commands, text, own=True)
         context = self._context(base, inputs, task)
         held = self._contents(base)
         changes: list[ChangedFile] = []
@@ -267,18 +333,21 @@ class TrustedBase:
         product: dict[str, Content | None] = {}
         differences = self.trees.differences(base, claim) if base != claim else ()
         texts = self._read(differences)
+        written = {
+            one.path: one.old for one in self.trees.differences(self._claimed or claim, claim)
+        }
         for one in differences:
             old, new = (texts.get(side.object) if side else None for side in (one.old, one.new))
             change = _change(one, old, new, context)
-            if one.old is None and any(path.startswith(f"{one.path}/") for path in held):
-                change = change.model_copy(
-                    update={"side": Side.CHECK, "reason": "replaces a directory"}
-                )
+            if one.old is None and (hidden := _hidden_by(one.path, held)):
+                change = change.model_copy(update={"side": Side.CHECK, "reason": hidden})
             changes.append(change)
             content = judged_content(one.path, change.side, old, new)
             if change.side is Side.PRODUCT:
                 product[one.path] = one.old
-            if content is None:
+            if change.side is Side.PRODUCT and one.path in written:
+                judged[one.path] = written[one.path]
+            elif content is None:
                 judged[one.path] = None
             elif content == old and one.old is not None and change.side is Side.CHECK:
                 judged[one.path] = one.old
@@ -298,7 +367,8 @@ class TrustedBase:
             allowed=allowed,
             originals=originals,
             trusted=frozenset(trusted | declared_plugins(self._root, trusted)),
-            faults=environment_faults(self._root, self._record.environment, self._record.started),
+            added=tuple(path for path in self._record.added if path in held),
+            faults=changed_packages(self._root, self._record.environment, self._installed()),
         )
 
     def _context(self, base: str, inputs: CheckInputs, task: Task | None) -> Context:
@@ -316,7 +386,7 @@ class TrustedBase:
         named = {p for p in inputs.named if p in self._contents(base) or names_check(p)}
         return Context(
             inputs={*named, *known, *inputs.included},
-            is_input=lambda path: inputs.includes(path, in_tests=False),
+            is_input=inputs.includes,
             task_text=task.description if task else "",
             touches=task.touches if task else (),
             named_by=lambda path: self._named_by(base, path),
@@ -385,6 +455,13 @@ def _change(one: Difference, old: bytes | None, new: bytes | None, context: Cont
     return ChangedFile(
         path=one.path, kind=kind, side=found.side, reason=found.reason, suppressions=marks
     )
+
+
+def _hidden_by(path: str, held: Mapping[str, Content]) -> str:
+    if path.endswith(".pyi") and path[:-1] in held:
+        return f"hides {path[:-1]}"
+    replaced = any(other.startswith(f"{path}/") for other in held)
+    return "replaces a directory" if replaced else ""
 
 
 def _is_check(path: str, context: Context) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.engine.verification.evidence.check_paths import CheckInputs, walk
+from ralph_tui.engine.verification.evidence.check_inputs import CheckInputs
 from ralph_tui.engine.verification.evidence.settings_parts import (
     controlling_part,
     with_original_part,
@@ -50,10 +50,10 @@ def names(base: TrustedBase) -> list[str]:
 
 
 def test_what_belongs_to_checks(tmp_path: Path) -> None:
-    project(tmp_path)
-    found = {path for path, _ in walk(tmp_path, CheckInputs(tmp_path, COMMANDS))}
+    base = project(tmp_path)
+    base.begin("a", COMMANDS)
     work = {"total.py", "run.sh", "web/app.ts", "README.md", "node_modules/x/package.json"}
-    assert found == {*FILES} - work
+    assert base.inspect(COMMANDS).originals == {*FILES} - work
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Decide which files are inputs of checks: tests, runner settings, and files that check commands name."""
+"""Find the files that check commands run and read, also through scripts, recipes and settings."""
 
 import fnmatch
 import os
@@ -9,57 +9,15 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
+from ralph_tui.engine.verification.evidence.check_names import TEST_DIRECTORIES, names_check
+from ralph_tui.engine.verification.evidence.classify import is_named, is_source
 from ralph_tui.engine.verification.evidence.runners import (
     package_script,
     piped_words,
     placed_programs,
+    recognized_runners,
 )
 
-TEST_DIRECTORIES = frozenset({
-    "tests", "test", "__tests__", "__snapshots__", "__mocks__", "testdata", "spec", "e2e", "t",
-})  # fmt: skip
-"""Directories of tests, test helpers and expected results."""
-
-_DATA_DIRECTORIES = frozenset({
-    "fixtures", "__fixtures__", "golden", "goldens", "test_data", "test-data", "testfixtures", "test_fixtures",
-    "test-fixtures", "test_files", "test-files", "testcases", "test_cases", "test-cases", "expected",
-})  # fmt: skip
-"""Directories whose data files are expected results; code in a directory of such a name may be the work."""
-
-_TEST_SUFFIXES = (
-    r"py|[cm]?[jt]sx?|go|rs|rb|exs?|dart|cc|cpp|cxx|c|h|hpp|java|kt|cs|scala|php|swift|lua|pl|sh|bash|r|jl"
-    r"|zig|cljc?|hs|ml|erl|nim|groovy|fs"
-)
-_TEST_NAME = re.compile(
-    rf"tests?\.(?:{_TEST_SUFFIXES})|test[_.-].*\.(?:{_TEST_SUFFIXES})|.+[_.-]tests?\.(?:{_TEST_SUFFIXES})"
-    r"|.+\.spec\.[cm]?[jt]sx?|.+_spec\.(?:rb|lua|py|ex|exs)|.*\.(?:bats|feature)"
-    r"|.*(?:Tests?|Spec)\.(?:java|kt|cs|scala|php|swift|groovy|hs|fs)"
-)
-_SETTINGS_NAME = re.compile(
-    r"\.?pytest\.(ini|toml)|pyproject\.toml|tox\.ini|setup\.cfg|conftest\.py|(site|user)customize\.py"
-    r"|.*\.pth|noxfile\.py|\.?mypy\.ini|\.?(ruff|ty|pyrefly|clippy|rustfmt|typos|taplo)\.toml|pyrightconfig\.json"
-    r"|\.flake8|\.bandit|\.isort\.cfg|\.sqlfluff|\.pre-commit-config\.yaml|nextest\.toml|\.clang-(tidy|format)"
-    r"|hatch\.toml|uv\.toml|package\.json|pnpm-workspace\.yaml|\.pnpmfile\.c?js|(nx|turbo|lerna)\.json"
-    r"|(jest|vitest|vite|babel|ava|playwright|cypress|eslint|prettier|stylelint|xo|mocha|wtr|web-test-runner|tap)\."
-    r"(config|workspace)\.\w+|karma\.conf\.\w+|biome\.jsonc?|dprint\.jsonc?|tsconfig.*\.json"
-    r"|(jest|vitest|mocha|tests?)[._-]?setup\.\w+|setup[._-]?(tests?|jest|vitest|mocha)\.\w+"
-    r"|global[._-]?(setup|teardown)\.\w+|bunfig\.toml|deno\.jsonc?|\.(?!(?:nvm|bash|zsh|vim)rc)[\w-]+rc(\.\w+)?"
-    r"|\.(?!(?:git|docker|npm|helm)ignore)\w+ignore|\.[\w-]*lint|\.?[\w-]*lint(ci)?\.(ya?ml|jsonc?|toml)|\.?golangci\.(ya?ml|json|toml)|\.rubocop.*\.yml"
-    r"|\.env\.(test|testing|ci)|Cargo\.toml|rust-toolchain(\.toml)?|go\.mod|go\.work|phpunit\.xml(\.dist)?"
-    r"|phpstan\.neon(\.dist)?|phpcs\.xml(\.dist)?|psalm\.xml|\.credo\.exs|\.scalafmt\.conf|\.rspec",
-    re.IGNORECASE,
-)
-_RECIPES = {
-    "make": re.compile(r"(GNUm|M|m)akefile|.*\.mk"),
-    "gmake": re.compile(r"(GNUm|M|m)akefile|.*\.mk"),
-    "just": re.compile(r"\.?justfile|.*\.just", re.IGNORECASE),
-    "task": re.compile(r"[Tt]askfile.*\.ya?ml"),
-    "rake": re.compile(r"[Rr]akefile.*|.*\.rake"),
-}
-_CHECK_NAME = re.compile(
-    r"(^|[/_.-])(tests?|checks?|verify|verif\w*|lint|ci|spec|accept\w*|smoke|expect\w*|golden|validate|asserts?|baseline|fixtures?)([/_.-]|$)",
-    re.IGNORECASE,
-)
 _SCRIPT = re.compile(r".*\.(sh|bash|zsh|fish|bats|ps1|awk|sed|mk)")
 _SOURCED = re.compile(r"^\s*(?:\.|source)\s+[\"']?([\w@%+./-]+)", re.MULTILINE)
 _INTERPRETERS = re.compile(
@@ -110,95 +68,78 @@ _GLOB = re.compile(r"[\w*?.-]+\.py")
 _UNITTEST_NAME = re.compile(r"test.*\.py")
 """What unittest collects; pytest needs an underscore."""
 
-_CODE_NAME = re.compile(rf".*\.(?:{_TEST_SUFFIXES})")
 _MOST_DEPTH = 3
+_MOST_WORDS = 1_000
+_COMMAND = re.compile(r"`([\w./-][^`\n]*)`")
 
-RUNNER_MODULES = frozenset({
-    "pytest", "_pytest", "py", "pluggy", "iniconfig", "unittest", "nose", "coverage", "xdist", "hypothesis",
-    "ralph_pytest_report", "ralph_unittest_report", "ralph_report_file", "ralph_framework_watch",
-})  # fmt: skip
 _MOST_TEXT = 1_000_000
-
-
-def is_test_file(name: str) -> bool:
-    return _TEST_NAME.fullmatch(name) is not None
-
-
-def is_runner_settings(path: str) -> bool:
-    """Return whether a file at this path configures a test runner or a linter."""
-    name = path.rsplit("/", 1)[-1]
-    if _SETTINGS_NAME.fullmatch(name):
-        return True
-    return path.startswith(".cargo/") or "/.cargo/" in path
-
-
-def names_check(path: str) -> bool:
-    return _CHECK_NAME.search(path) is not None
-
-
-def is_recipe(name: str) -> bool:
-    return any(pattern.fullmatch(name) for pattern in _RECIPES.values())
-
-
-def is_code(path: str) -> bool:
-    name = path.rsplit("/", 1)[-1]
-    steers = is_runner_settings(path) or is_recipe(name)
-    return steers or is_test_file(name) or _CODE_NAME.fullmatch(name) is not None
 
 
 class CheckInputs:
     """Decides which paths of one project are inputs of its checks."""
 
-    def __init__(self, root: Path, commands: Iterable[str], task_text: str = "") -> None:
-        """Collect the inputs of `commands`; a file that `task_text` names may be the work itself."""
+    def __init__(
+        self, root: Path, commands: Iterable[str], task_text: str = "", *, own: bool = False
+    ) -> None:
+        """Collect the inputs of `commands`; a file that `task_text` names may be the work itself.
+
+        Args:
+            own: Whether the text is that of one task, so that other programs a command names are not its work.
+        """
         self._root, self._task_text = root, task_text
-        self._recipes: list[re.Pattern[str]] = []
         self._test_names = _test_names(root)
         self.named: dict[str, None] = dict.fromkeys(_set_up_files(root))
         self.included: set[str] = set()
         """Files that recipes include, whether they exist or not."""
         for command in commands:
             self._piped = piped_words(command)
+            read: dict[str, None] = {}
             for place, program in placed_programs(command):
                 self._add_program(place, program)
+                words = _WORD.findall(" ".join(program[:_MOST_WORDS]))
+                read |= dict.fromkeys(path for word in words if (path := self._path(place, word)))
+            self._add_read([*read], own=own)
 
-    def includes(self, path: str, *, in_tests: bool) -> bool:
-        """Return whether a path, relative to the project, is an input of checks."""
-        directory, _, name = path.rpartition("/")
-        if in_tests or is_test_file(name) or is_runner_settings(path) or path in self.named:
-            return True
-        if not _DATA_DIRECTORIES.isdisjoint(directory.split("/")) and not is_code(path):
-            return True
-        if path in self.included or any(one.fullmatch(name) for one in self._test_names):
-            return True
-        return any(pattern.fullmatch(name) for pattern in self._recipes)
+    def includes(self, path: str) -> bool:
+        """Return whether a path, relative to the project, is an input of checks by their settings."""
+        name = path.rpartition("/")[2]
+        return path in self.included or any(one.fullmatch(name) for one in self._test_names)
 
-    def checks(self, path: str) -> bool:
-        return self._is_check(path, runs=True)
-
-    def _add_program(self, place: str, program: tuple[str, ...], depth: int = 0) -> None:
+    def _add_program(
+        self, place: str, program: tuple[str, ...], depth: int = 0, *, beside_runner: bool = False
+    ) -> None:
         """Add the files that a program runs or compares.
 
         Args:
             place: The directory that the program runs in, relative to the project.
             depth: The number of recipes and scripts that lead to it.
+            beside_runner: Whether the recipe or script also starts a test runner, so that it prepares the tests.
         """
         if not program:
             return
         name = PurePosixPath(program[0]).name
         if "unittest" in program:
             self._test_names.append(_UNITTEST_NAME)
-        if name in _RECIPES:
-            self._recipes.append(_RECIPES[name])
         if not _IGNORING.isdisjoint(program):
             self.included |= {".gitignore", ".ignore"}
         if name in _LINTERS:
             return
-        self._add_words(place, program, inside=depth > 0)
+        self._add_words(place, program, inside=depth > 0 and not beside_runner)
         if depth < _MOST_DEPTH:
-            for where, line in self._started_by(place, name, program):
+            lines = tuple(self._started_by(place, name, program))
+            tests = any(recognized_runners(line, self._root / where) for where, line in lines)
+            for where, line in lines:
                 for here, words in placed_programs(line, where):
-                    self._add_program(here, words, depth + 1)
+                    self._add_program(here, words, depth + 1, beside_runner=tests)
+
+    def _add_read(self, paths: Sequence[str], *, own: bool) -> None:
+        """Add what a command reads besides the work: of several files that it names, the others than the task names."""
+        if len(paths) < 2:
+            return
+        work = [path for path in paths if is_named(path, self._task_text)]
+        for path in paths:
+            if path not in work and (not is_source(path) or (own and work)):
+                self.named[path] = None
 
     def _add_words(self, place: str, program: tuple[str, ...], *, inside: bool) -> None:
         judged = not inside and not self._piped.isdisjoint(
@@ -220,16 +161,18 @@ class CheckInputs:
         where, text = _recipe_file(self._root, place, name, program)
         if text:
             self.included |= set(_included(where, text))
-            for _, lines in _recipes_run(text, program[1:]):
+            for _, lines in _recipes_run(text, program[1:], follow=True):
                 yield from ((where, line) for line in lines)
-        elif script := package_script(program, self._root / place):
-            yield place, script
+            return
+        for words in _with_hooks(program):
+            if script := package_script(words, self._root / place):
+                yield place, script
 
     def _add_module(self, place: str, module: str) -> None:
         relative = module.replace(".", "/")
         for name in (f"{relative}.py", f"{relative}/__main__.py"):
             path = self._path(place, name)
-            if path and _CHECK_NAME.search(path):
+            if path and names_check(path):
                 self._add_file(path, depth=0)
 
     def _path(self, place: str, word: str) -> str:
@@ -253,7 +196,7 @@ class CheckInputs:
             return
         self.named[path] = None
         if depth > _MOST_DEPTH or not (
-            _SCRIPT.fullmatch(path) or _CHECK_NAME.search(path) or _is_script(self._root / path)
+            _SCRIPT.fullmatch(path) or names_check(path) or _is_script(self._root / path)
         ):
             return
         text = read_start(self._root / path)
@@ -292,10 +235,21 @@ def _test_names(root: Path) -> list[re.Pattern[str]]:
     return found
 
 
-def _recipes_run(text: str, words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def _with_hooks(program: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield a command of a package manager for the script it runs, and for the hooks before and after."""
+    yield program
+    names = [word for word in program[1:] if not word.startswith("-") and word != "run"]
+    for hook in ("pre", "post") if names else ():
+        name = "test" if names[0] in {"t", "tst"} else names[0]
+        yield program[0], "run", f"{hook}{name}"
+
+
+def _recipes_run(
+    text: str, words: Sequence[str], *, follow: bool = False
+) -> Iterator[tuple[str, list[str]]]:
     """Yield the recipes that make or just runs for these words, or its first one, each with its lines.
 
-    The prerequisites of a recipe without lines are followed, because it only collects others.
+    The prerequisites of a recipe without lines are followed, because it only collects others; `follow` follows all.
     """
     recipes = {m["name"]: m for m in reversed(list(_RECIPE.finditer(text)))}
     wanted = [word for word in words if word in recipes] or list(reversed(recipes))[:1]
@@ -307,7 +261,7 @@ def _recipes_run(text: str, words: Sequence[str]) -> Iterator[tuple[str, list[st
         seen.add(name)
         lines = [one.strip().lstrip("@-+") for one in recipes[name]["lines"].splitlines()]
         yield name, [one for one in lines if one]
-        if not any(lines):
+        if follow or not any(lines):
             wanted += [one for one in recipes[name]["needs"].split() if one in recipes]
 
 
@@ -321,6 +275,14 @@ def targets_exist(root: Path, command: str) -> bool:
             if target not in phony and (root / where / target).exists():
                 return True
     return False
+
+
+def builds(text: str, root: Path) -> tuple[str, ...]:
+    """Return the commands that may build what a check reads: those the text has in backticks, and the script `build`."""
+    named = [one for one in _COMMAND.findall(text) if " " in one]
+    if package_script(("npm", "run", "build"), root):
+        named.append("npm run build")
+    return tuple(dict.fromkeys(named))
 
 
 def _recipe_file(root: Path, place: str, name: str, program: Sequence[str]) -> tuple[str, str]:
@@ -372,52 +334,6 @@ def read_start(path: Path) -> str:
             return file.read(_MOST_TEXT).decode("utf-8", "replace")
     except OSError:
         return ""
-
-
-def walk(
-    root: Path, inputs: CheckInputs, caches: list[str] | None = None
-) -> Iterator[tuple[str, str]]:
-    """Yield the check files, relative to the project and absolute; collect Python's caches in `caches`."""
-    base = len(str(root)) + 1
-    left = [(str(root), False)]
-    while left:
-        directory, in_tests = left.pop()
-        try:
-            entries = list(os.scandir(directory))
-        except OSError:
-            continue
-        for entry in entries:
-            name, path = entry.name, entry.path[base:]
-            if entry.is_dir(follow_symlinks=False):
-                if name not in EXCLUDED_DIRECTORIES:
-                    left.append((entry.path, in_tests or name in TEST_DIRECTORIES))
-                elif name == "__pycache__" and caches is not None:
-                    caches.append(entry.path)
-                continue
-            if entry.is_symlink() and (in_tests or name in TEST_DIRECTORIES):
-                yield from _behind_link(root, path)
-            if not name.endswith((".pyc", ".pyo")) and inputs.includes(path, in_tests=in_tests):
-                yield path, entry.path
-
-
-def _behind_link(root: Path, path: str) -> Iterator[tuple[str, str]]:
-    """Yield the data files behind a link in a directory of tests, because tests read them; code may be the work."""
-    real, base = os.path.realpath(root / path), os.path.realpath(root)
-    found = os.path.relpath(real, base)
-    if (
-        found.startswith("..")
-        or path.startswith(f"{found}/")
-        or EXCLUDED_DIRECTORIES & set(found.split("/"))
-    ):
-        return
-    if Path(real).is_file():
-        files = iter([real])
-    else:
-        files = (str(Path(at, name)) for at, _, names in os.walk(real) for name in names)
-    for file in files:
-        relative = os.path.relpath(file, base)
-        if not is_code(relative):
-            yield relative, file
 
 
 _PLUGIN_SETTINGS = frozenset(

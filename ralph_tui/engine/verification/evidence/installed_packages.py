@@ -1,0 +1,186 @@
+"""Tell which installed packages are no longer as their installer left them."""
+
+import base64
+import csv
+import hashlib
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
+
+_PROJECT_PARENTS = ("packages", "apps", "libs", "services", "modules")
+_QUOTED_PATH = re.compile(r"""['"](/[^'"\n]+)['"]""")
+_HOLDERS = frozenset({".bin", ".pnpm"})
+"""Directories of node_modules whose entries are programs and packages."""
+_IN_VENV = re.compile(r"(.*)/(?:bin|lib/python[^/]*/site-packages)/[^/]+")
+_CACHES = EXCLUDED_DIRECTORIES - {"node_modules"}
+_UNRECORDED = ("/RECORD", "/direct_url.json", ".pyc")
+_START = frozenset({"sitecustomize.py", "usercustomize.py"})
+
+
+def editable_paths(root: Path) -> Iterator[Path]:
+    """Yield the directories of editable installs in the project's own environments."""
+    for site in site_packages(root):
+        for pth in site.glob("*.pth"):
+            for line in _text(pth).splitlines():
+                if line.startswith("/"):
+                    yield Path(line.strip())
+        for finder in site.glob("__editable__*_finder.py"):
+            yield from (Path(path).parent for path in _QUOTED_PATH.findall(_text(finder)))
+
+
+def site_packages(root: Path) -> Iterator[Path]:
+    for name in (".venv", "venv"):
+        for directory in ("", "*/", *(f"{parent}/*/" for parent in _PROJECT_PARENTS)):
+            yield from sorted(root.glob(f"{directory}{name}/lib/python*/site-packages"))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")[:1_000_000]
+    except OSError:
+        return ""
+
+
+def installed(root: Path, ignored: Iterable[str]) -> dict[str, str]:
+    """Return what identifies each installed package or program, by its path. Blocks.
+
+    Args:
+        ignored: The directories and files that git ignores, among them those of packages.
+    """
+    tops = (root / path.rstrip("/") for path in ignored)
+    return {
+        os.path.relpath(unit, root): _identity(Path(unit)) for top in tops for unit in _units(top)
+    }
+
+
+def _units(top: Path) -> Iterator[str]:
+    if top.name == "node_modules":
+        for entry in _entries(top):
+            if entry.name in _HOLDERS or entry.name.startswith("@"):
+                yield from (one.path for one in _entries(Path(entry.path)))
+            elif not entry.name.startswith("."):
+                yield entry.path
+    elif top.name in {".venv", "venv"} or (top / "pyvenv.cfg").is_file():
+        for place in (top / "bin", *top.glob("lib/python*/site-packages")):
+            names = (entry.path for entry in _entries(place) if entry.name != "__pycache__")
+            yield from names
+
+
+def _entries(directory: Path) -> list["os.DirEntry[str]"]:
+    try:
+        return list(os.scandir(directory))
+    except OSError:
+        return []
+
+
+def _files(unit: Path) -> Iterator[tuple[str, os.stat_result]]:
+    left = [str(unit)]
+    while left:
+        path = left.pop()
+        try:
+            info = os.lstat(path)
+            if not stat.S_ISDIR(info.st_mode):
+                yield path, info
+                continue
+            with os.scandir(path) as entries:
+                left += [one.path for one in entries if one.name not in _CACHES]
+        except OSError:
+            continue
+
+
+def _identity(unit: Path) -> str:
+    """Return two digests: of everything but the time of the last change, and of that time, unless a file has several links.
+
+    The installer of another project links to the same file, which is such a change.
+    """
+    content, changed, shared = hashlib.sha256(), hashlib.sha256(), False
+    for path, info in sorted(_files(unit)):
+        target = os.readlink(path) if stat.S_ISLNK(info.st_mode) else ""  # noqa: PTH115 - called for every file
+        about = (path, info.st_mode, info.st_size, info.st_mtime_ns, info.st_ino, target)
+        content.update(repr(about).encode())
+        changed.update(str(info.st_ctime_ns).encode())
+        shared = shared or info.st_nlink > 1
+    return f"{content.hexdigest()[:16]}:{'' if shared else changed.hexdigest()[:16]}"
+
+
+def _same(before: str, now: str) -> bool:
+    (content, changed), (content_now, changed_now) = before.split(":"), now.split(":")
+    return content == content_now and (not changed or not changed_now or changed == changed_now)
+
+
+def changed_packages(
+    root: Path, known: Mapping[str, str], now: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return what is wrong with the installed packages, as sentences. Blocks.
+
+    A package is explained by the record of its installer, if that is new or as it was. New packages are fine, unless
+    they take the place of something.
+    """
+    records: dict[str, Mapping[str, set[str]]] = {}
+    found = []
+    for unit in sorted(now):
+        before = known.get(unit)
+        fault = "is not as it was installed" if before else _takes_place(root, unit, known)
+        if not fault or (before and _same(before, now[unit])):
+            continue
+        match = _IN_VENV.fullmatch(unit)
+        venv = match[1] if match else ""
+        if venv and venv not in records:
+            records[venv] = _records(root, venv, known, now)
+        if not venv or not _explained(root / unit, records[venv]):
+            found.append(f"{unit} {fault}")
+    return tuple(found)
+
+
+def _takes_place(root: Path, unit: str, known: Mapping[str, str]) -> str:
+    place, _, name = unit.rpartition("/")
+    if place.endswith(("/.bin", "/bin")):
+        return f"hides the program {name}" if shutil.which(name) else ""
+    if not place.endswith("/site-packages"):
+        return ""
+    starts = name in _START or (name.endswith(".pth") and _runs_code(root / unit))
+    if starts:
+        return "runs with every Python, but belongs to no installed package"
+    stem = name.partition(".")[0]
+    hidden = (f"{place}/{stem}{suffix}" for suffix in ("", ".py", ".so"))
+    return f"hides the module {stem}" if any(one in known for one in hidden) else ""
+
+
+def _runs_code(path: Path) -> bool:
+    return any(line.startswith(("import ", "import\t")) for line in _text(path).splitlines())
+
+
+def _records(
+    root: Path, venv: str, known: Mapping[str, str], now: Mapping[str, str]
+) -> dict[str, set[str]]:
+    """Return the digests of each file in the trusted records of installers, by path; the project's own may change."""
+    found: dict[str, set[str]] = {}
+    for record in (root / venv).glob("lib/python*/site-packages/*.dist-info/RECORD"):
+        unit = os.path.relpath(record.parent, root)
+        own = f'"file://{root}' in _text(record.with_name("direct_url.json"))
+        if own or unit not in known or _same(known[unit], now.get(unit, ":")):
+            for row in csv.reader(_text(record).splitlines()):
+                path = os.path.normpath(record.parent.parent / (row or [""])[0])
+                free = "/__editable__" in path or path.endswith(".pth") or "/bin/" in path
+                if len(row) > 1 and (not own or free or record.parent.name in path):
+                    found.setdefault(path, set()).add(row[1].removeprefix("sha256="))
+    return found
+
+
+def _explained(unit: Path, recorded: Mapping[str, set[str]]) -> bool:
+    files = (path for path, _ in _files(unit) if not path.endswith(_UNRECORDED))
+    return all(_digest(path) in recorded.get(path, ()) for path in files)
+
+
+def _digest(path: str) -> str:
+    try:
+        with Path(path).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").digest()
+    except OSError:
+        return ""
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
