@@ -1,6 +1,7 @@
 """What a check can do in the sandbox, tried with real commands; skipped where there is no sandbox."""
 
 import os
+import pwd
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -50,8 +51,10 @@ def listening(directory: Path) -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Outside of /tmp, whose contents no held command sees in any case."""
-    base = Path(__file__).parents[3] / ".pytest_cache" / "sandbox"
+    """Outside of /tmp, whose contents no held command sees in any case: here, or at home for a checkout below it."""
+    checkout = Path(__file__).parents[3]
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".cache" / "ralph-tests"
+    base = home if checkout.is_relative_to("/tmp") else checkout / ".pytest_cache" / "sandbox"
     base.mkdir(parents=True, exist_ok=True)
     directory = base / tmp_path_factory.mktemp("place").name
     subprocess.run(["rm", "-rf", str(directory)], check=True)
