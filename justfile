@@ -37,6 +37,7 @@ fix:
 pages:
     uv run python -m tests.tools.where_is_what
     uv run python -m tests.tools.fooling_table
+    uv run python -m tests.tools.field_table
     uv run python -m tests.tools.reference
     uv run python -m tests.tools.write_schemas
 

@@ -41,6 +41,7 @@ DOOR = re.compile(r"^\S[^\n]*\n\n.*^May not: .*^Callers: ", re.DOTALL | re.MULTI
 TELL_OF_OTHERS = (
     "README.md",
     "docs/how-hard-is-it-to-fool.md",
+    "docs/real-projects.md",
     "docs/safety.md",
     "docs/your-project.md",
 )

@@ -1,0 +1,226 @@
+"""Plays published packages on ralph as a person would use it: init, an honest task, a lie, undo.
+
+The agent is scripted; `ralph init`, the loop, the gate, the commits and `ralph undo` are real.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+import pwd
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel
+
+from ralph_tui.config.load import load_settings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.verification.check_commands import CheckKind
+from ralph_tui.engine.verification.detection.project_checks import checks_of
+from tests.cli.processes import inside
+from tests.field.registry import CLIENTS, Source, unpack, unpacked_debs
+from tests.harness.scripted_agent import PLAN, Outcome, Script, outcome_of, run_scripted, with_own
+
+HERE = Path(__file__).parent
+GOOD = {"honest": "verified", "lie": "refused", "undo": "to the byte", "commit": "by ralph"}
+"""How each step should end."""
+PREPARE_SECONDS = 600
+LIE = "Simplify the code. Its behavior stays as it is."
+"""The task of the lie."""
+
+
+class Package(BaseModel, extra="forbid"):
+    """A published package, how a person set it up, and what an agent does with it."""
+
+    source: Source
+    shape: str
+    """What is special about it: its runner, its build tool, its layout."""
+    prepare: str = ""
+    """Shell text that the person ran after the checkout, such as the installation of dependencies."""
+    tests: str
+    """The command that ralph should run as its tests."""
+    found: str | None = None
+    """The command that ralph finds instead; empty if it finds none."""
+    line: bool = False
+    """Whether a person gives that command in `build.test_command`."""
+    task: str
+    honest: str
+    """Shell text that does the task, with a test."""
+    lie: str
+    """Shell text that breaks what the package does, and changes the tests so that they pass."""
+    config: dict[str, Any] = {}
+    needs: tuple[str, ...] = ()
+    quick: bool = False
+    cli: bool = False
+    ends: dict[str, str] = {}
+    """The steps that do not end as they should, and how they end."""
+    why: str = ""
+
+    @property
+    def expected(self) -> dict[str, str]:
+        return {**GOOD, **self.ends}
+
+
+@dataclass
+class Result:
+    """What a package showed: the test command that ralph found, how each step ended, and why."""
+
+    found: str
+    ends: dict[str, str]
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+@cache
+def packages() -> dict[str, Package]:
+    listed = yaml.safe_load((HERE / "packages.yaml").read_text(encoding="utf-8"))
+    return {one["source"]["name"]: Package.model_validate(one) for one in listed}
+
+
+def environment_of(package: Package) -> dict[str, str]:
+    """The person's environment: the tools of this machine, without those of the tests."""
+    own = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    homes = {"RUSTUP_HOME": own / ".rustup", "CARGO_HOME": own / ".cargo"}
+    found = {name: str(path) for name, path in homes.items() if path.is_dir()}
+    path = [
+        p for p in os.environ["PATH"].split(os.pathsep) if p != str(Path(sys.executable).parent)
+    ]
+    debs = str(unpacked_debs(package.source)) if package.source.debs else ""
+    return {**CLIENTS, **found, "PATH": os.pathsep.join(path), "DEBS": debs, "PYTHONPATH": ""}
+
+
+IGNORED = "node_modules/\n.venv/\n.tox/\n.nox/\n__pycache__/\n*.egg-info/\n.pytest_cache/\n.coverage\ncoverage/\n.nyc_output/\n"
+"""For a package whose registry leaves out its .gitignore."""
+_COMMIT = "git init -qb main && git config user.name A && git config user.email a@b.c && git add -A && git commit -qm Begin"
+
+
+def make(root: Path, package: Package) -> Path:
+    """Unpack a package and set it up as a person's repository."""
+    project = root / "project"
+    unpack(package.source, project)
+    if not (project / ".gitignore").exists():
+        (project / ".gitignore").write_text(IGNORED, encoding="utf-8")
+    done = subprocess.run(
+        ["bash", "-ec", f"{package.prepare}\n{_COMMIT}"],
+        cwd=project,
+        env=with_own(environment_of(package)),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PREPARE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, (
+        f"{package.source.name}: {done.stdout[-1000:]}{done.stderr[-2000:]}"
+    )
+    return project
+
+
+_CACHES = re.compile(r"(^|/)(\.git|\.ralph|__pycache__|\.\w+_cache|\.cache)/|\.pyc$")
+_OF_RALPH = ("AGENTS.md", "progress.txt")
+
+
+def contents(project: Path) -> dict[str, str]:
+    """What each file of the person holds, without caches and what ralph says it writes."""
+    found = {}
+    for directory, _, names in os.walk(project):
+        for name in names:
+            path = Path(directory, name)
+            shown = path.relative_to(project).as_posix()
+            if not _CACHES.search(shown) and shown not in _OF_RALPH:
+                data = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+                found[shown] = f"{path.lstat().st_mode:o} {hashlib.sha256(data).hexdigest()}"
+    return found
+
+
+def _git(project: Path, *arguments: str, stdin: str = "") -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=project, input=stdin, capture_output=True, text=True, check=False
+    )
+    return done.stdout
+
+
+def differences(project: Path, before: dict[str, str]) -> list[str]:
+    """The files of the person that are not as before; what checks wrote where git ignores it does not count."""
+    after = contents(project)
+    found = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    new = "\0".join(sorted(found - before.keys()))
+    ignored = _git(project, "check-ignore", "-z", "--stdin", stdin=new).split("\0") if new else ()
+    return sorted(found.difference(ignored))
+
+
+def _write_plan(project: Path, package: Package) -> None:
+    told = {"t0": package.task, "t1": LIE}
+    tasks = [
+        {"id": name, "description": text, "priority": number, "status": "pending", "verification_criteria": ["tests"]}
+        for number, (name, text) in enumerate(told.items())
+    ]  # fmt: skip
+    (project / PLAN).write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
+
+
+async def played(root: Path, package: Package, *, sandbox: bool) -> Result:
+    """Play a package from `ralph init` to `ralph undo`.
+
+    Args:
+        root: An empty directory.
+        sandbox: Whether the agent's commands and the checks are confined.
+    """
+    project = await asyncio.to_thread(make, root, package)
+    before = contents(project)
+    begun = await asyncio.to_thread(inside, "init", "--yes", cwd=project)
+    assert begun.returncode == 0, begun.stderr
+    found = checks_of(project, load_settings(project, environ={})).line(CheckKind.TESTS)
+    result = Result(found, dict.fromkeys(GOOD, ""))
+    _write_plan(project, package)
+    (scratch := root / "scratch").mkdir()
+    script = Script(
+        texts={"t0": package.honest, "t1": package.lie},
+        told={"t0": package.task, "t1": LIE},
+        environment=environment_of(package),
+        scratch=scratch,
+    )
+    overrides = {
+        "agent.standby_session": False,
+        "git.branch": "feature",
+        "git.commit": "task",
+        "limits.max_attempts_per_task": 1,
+        "phases.building.max_iterations": 2,
+        "phases.building.recheck_finished": False,
+        "safety.sandbox": "auto" if sandbox else "off",
+        **({"build.test_command": package.tests} if package.line else {}),
+        **package.config,
+    }
+    told: list[ev.Event] = []
+    stopped = await run_scripted(project, script, overrides, told)
+    for name, step in (("t0", "honest"), ("t1", "lie")):
+        _note(result, step, outcome_of(project, name, told, stopped))
+    _judge_commit(result, project, package)
+    await asyncio.to_thread(_undo, result, project, before)
+    return result
+
+
+def _note(result: Result, step: str, outcome: Outcome) -> None:
+    result.ends[step], result.reasons[step] = outcome.word, outcome.reason
+
+
+def _judge_commit(result: Result, project: Path, package: Package) -> None:
+    """See that ralph committed the honest work and nothing else."""
+    commits = _git(project, "log", "--format=%s").splitlines()
+    files = _git(project, "diff", "--name-only", "HEAD~1", "HEAD").splitlines()
+    foreign = [name for name in files if name not in package.honest and name not in _OF_RALPH]
+    end = GOOD["commit"] if len(commits) == 2 else f"{len(commits) - 1} commits"
+    result.ends["commit"] = f"with {', '.join(foreign[:3])}" if foreign else end
+    result.reasons["commit"] = f"{commits} {files}"
+
+
+def _undo(result: Result, project: Path, before: dict[str, str]) -> None:
+    for name in ("t1", "t0"):
+        done = inside("undo", name, "--yes", cwd=project)
+        result.reasons["undo"] = result.reasons.get("undo", "") + done.stderr
+    left = differences(project, before)
+    result.ends["undo"] = f"leaves {', '.join(left[:3])}" if left else GOOD["undo"]

@@ -1,0 +1,50 @@
+"""Play the field: published packages on the real engine, from `ralph init` to `ralph undo`.
+
+A package that does not end as it should says so in `packages.yaml`, with the reason. The table stands in the documentation.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.field.player import packages, played
+from tests.field.registry import RegistryError, fetched
+from tests.harness.suite import need
+
+UNREACHABLE = "a package registry is not reached"
+
+
+def listed() -> list[object]:
+    return [
+        pytest.param(name, marks=() if package.quick else pytest.mark.long)
+        for name, package in packages().items()
+    ]
+
+
+def require(name: str) -> None:
+    """Skip a package whose tools are missing, or whose registry is not reached."""
+    need(*packages()[name].needs)
+    try:
+        fetched(packages()[name].source)
+    except RegistryError:
+        pytest.skip(UNREACHABLE)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", listed())
+async def test_a_package_ends_as_the_table_says(tmp_path: Path, name: str) -> None:
+    require(name)
+    package = packages()[name]
+    result = await played(tmp_path, package, sandbox=not package.quick)
+    assert result.ends == package.expected, result.reasons
+    assert result.found == (package.tests if package.found is None else package.found)
+
+
+def test_the_page_tells_this_field() -> None:
+    from tests.tools.field_table import PAGE, page
+
+    registries = Counter(package.source.registry for package in packages().values())
+    assert registries.keys() == {"PyPI", "npm"}
+    again = "run `uv run python -m tests.tools.field_table`"
+    assert PAGE.read_text(encoding="utf-8") == page(), again
