@@ -194,23 +194,6 @@ def test_the_module_is_the_same_program(tmp_path: Path) -> None:
     assert python("-m", "ralph_tui", "--version", cwd=tmp_path).stdout.startswith("ralph ")
 
 
-@pytest.mark.long
-def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
-    def completed(words: str) -> list[str]:
-        asked = {"_RALPH_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "1"}
-        count = {"COMP_CWORD": str(len(words.split(" ")) - 1)}
-        command = [
-            "-c",
-            "import sys; sys.argv = ['ralph']; from ralph_tui.cli.main import main; main()",
-        ]
-        return python(
-            *command, cwd=tmp_path, environ={**os.environ, **asked, **count}
-        ).stdout.split()
-
-    assert set(completed("ralph st")) == {"status", "stop", "steps"}
-    assert "--max-iterations" in completed("ralph build --max")
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
 def test_output_that_cannot_be_written_is_no_success(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])

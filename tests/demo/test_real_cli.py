@@ -137,46 +137,6 @@ async def test_the_cli_works_through_faults_and_reports_the_configured_usage(
         assert server.unmatched == []
 
 
-FAULTS = {
-    "reset": "reset",
-    "malformed": "malformed",
-    "error event": "error_event",
-    "server error": "{status: 500, times: 2}",
-    "rate limit": "{status: 429, retry_after: 0.1}",
-    "huge": "{kind: huge, size: 300000}",
-    "slow": "{kind: slow, seconds: 0.01}",
-}
-
-
-@pytest.mark.long
-async def test_the_cli_gets_over_passing_faults(tmp_path: Path) -> None:
-    scripts = [
-        f"{{when: 'Say {name}$', turns: [{{say: Past {name}., fault: {fault}}}]}}"
-        for name, fault in FAULTS.items()
-    ]
-    scenario = f"scripts: [{', '.join(scripts)}]"
-    async with serving(scenario) as server, session(server, tmp_path) as claude:
-        for name in FAULTS:
-            result = await claude.ask(f"Say {name}")
-            assert not result.is_error, name
-            assert (result.result or "").startswith(f"Past {name}."), name
-            assert (len(result.result or "") > 300_000) is (name == "huge")
-        assert server.unmatched == []
-
-
-@pytest.mark.long
-async def test_a_refused_key_ends_the_turn_as_an_error(tmp_path: Path) -> None:
-    scenario = "scripts: [{when: Say, turns: [{fault: {status: 401, times: forever}}]}]"
-    async with (
-        serving(scenario) as server,
-        session(server, tmp_path, CLAUDE_CODE_MAX_RETRIES="1") as claude,
-    ):
-        result = await claude.ask("Say something")
-
-    assert (result.is_error, result.api_error_status) == (True, 401)
-    assert len(server.model_requests) == 2
-
-
 @pytest.mark.parametrize("fault", ["hang", pytest.param("stall", marks=pytest.mark.long)])
 async def test_a_hanging_answer_can_be_interrupted_and_the_session_goes_on(
     fault: str, tmp_path: Path

@@ -16,13 +16,12 @@ from typing import Any
 
 import pytest
 
-from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.documents import document_recovery, multi_file_commit
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.project import Project
 from tests.faults.recorder import GITS, STATE, Entry, read_log
 from tests.harness.model import serving_in_process
-from tests.harness.projects import make_project, plan_of, task
+from tests.harness.projects import make_project, task
 from tests.harness.real_processes import ralph_environment
 from tests.harness.scenarios import finishes, scenario
 
@@ -193,19 +192,3 @@ def test_killed_at_any_call_the_state_is_before_or_after(
         dies(number)
     for part in ("project/.ralph", "state"):
         assert differing(ended / part, live / part) == []
-
-
-@pytest.mark.long  # the room's own tests fail every call of a transaction: store/test_crash
-@pytest.mark.parametrize("call", [1, 10, *range(25, FEWEST_CALLS, 25)])
-def test_a_disk_that_fills_up_stops_the_run_and_the_next_one_goes_on(
-    world: World, call: int
-) -> None:
-    ran = world.run(full_from=call)
-    shown = ran.stdout[-800:] + ran.stderr[-800:]
-    assert ran.returncode not in (0, 1), shown
-    assert "No space left" in shown
-    assert "Traceback" not in ran.stdout + ran.stderr
-    assert Project(world.project).load().plan.tasks[0].id == "a"
-    again = world.run()
-    assert again.returncode == 0, again.stdout[-800:] + again.stderr[-800:]
-    assert [t.status for t in plan_of(world.project).tasks] == [TaskStatus.COMPLETE]

@@ -24,19 +24,12 @@ from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.run.runner import run_loop
 from ralph_tui.store.project import Project
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
-from tests.harness.model import serving
 from tests.harness.projects import events_of, make_project, plan_of, task
-from tests.harness.real_processes import ralph_running
-from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
 
 pytestmark = pytest.mark.timeout(1200)
 
-EACH = int(os.environ.get("RALPH_OPERATIONS", "120" if "RALPH_LONG" in os.environ else "15"))
 FEW = 10
-FINISHED = min(20, EACH // 100)
-"""Tasks the loop begins and finishes meanwhile, which writes several documents at once."""
-
 COMMANDS = """
 import sys
 from pathlib import Path
@@ -95,51 +88,6 @@ async def output_of(process: Process) -> list[str]:
 
 def consumed(project: Path) -> bool:
     return b'"injection_consumed"' in (project / ".ralph" / "events.jsonl").read_bytes()
-
-
-@pytest.mark.long
-async def test_nothing_of_many_hands_is_lost(tmp_path: Path) -> None:
-    short = [f"w{n}" for n in range(FINISHED)]
-    waiting = [task(name, priority=9) for name in ("one", "two", "edited")]
-    working = [*(task(n, priority=1) for n in short), task("z", priority=2)]
-    project = make_project(tmp_path, [*working, *waiting], config={"safety": {"sandbox": "auto"}})
-    script = scenario(*(finishes(name) for name in short), works_forever("z"))
-    async with (
-        serving(script) as server,
-        ralph_running(["build", "--headless"], project, server) as ralph,
-    ):
-        told = asyncio.create_task(ralph.process.communicate())
-        await until(lambda: server.requests or told.done(), what="the loop at work")
-        hands = [
-            await started(code, project, name, ralph.environment, EACH)
-            for code, name in ((COMMANDS, "one"), (COMMANDS, "two"), (EDITS, "three"))
-        ]
-        given = [*await output_of(hands[0]), *await output_of(hands[1])]
-        (project / "over").touch()
-        edits = await output_of(hands[2])
-        await until(
-            lambda: told.done() or server.requests[-1].script == "never finishes z",
-            seconds=300,
-            what="the task without an end",
-        )
-        await until(lambda: told.done() or consumed(project), what="guidance that is used")
-        await asyncio.to_thread(Controls(project).stop, now=True)
-        out, err = await told
-    assert ralph.process.returncode == 130, (out[-800:], err[-800:])
-    assert b"Traceback" not in err
-    documents, events = Project(project).load(), events_of(project)
-
-    assert len(given) == 2 * EACH
-    nothing_is_lost(project, given, edits)
-
-    # Commands: the last word on each task holds, and the loop's own results stand beside it.
-    tasks = {t.id: t for t in plan_of(project).tasks}
-    last = TaskStatus.BLOCKED if EACH % 2 else TaskStatus.PENDING
-    assert {tasks["one"].status, tasks["two"].status} == {last}
-    assert tasks["edited"].verification_criteria in [(f"{n} {EACH - 1}",) for n in ("one", "two")]
-    assert [n for n in short if tasks[n].status is not TaskStatus.COMPLETE] == []
-    iterations = [e for e in events if isinstance(e, ev.IterationStarted)]
-    assert documents.state.iteration_count == len(iterations) == FINISHED + 1
 
 
 class PaidSession(TalkingSession):

@@ -1,6 +1,6 @@
 """Lines 34-40, 44: every way a model or its service fails ends in the right state with the right words.
 
-Statuses 401, 403, 404, 429, 529, a killed CLI and a slow iteration are in tests/scenario/test_trouble.py.
+A killed CLI and a slow iteration are in tests/scenario/test_trouble.py.
 """
 
 import asyncio
@@ -15,7 +15,6 @@ import pytest
 from ralph_tui.agent import process
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import FailureClass
-from tests.agent.test_tls_check import self_signed
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario, works_forever
@@ -80,6 +79,7 @@ async def test_a_silent_cli_is_noticed(tmp_path: Path, fault: str) -> None:
     ("fault", "failure", "exit_code"),
     [
         ("status, status: 400, message: Your credit balance is too low", FailureClass.BILLING, 3),
+        ("status, status: 401", FailureClass.AUTHENTICATION, 3),
         pytest.param(
             "status, status: 400, message: nonsense",
             FailureClass.BAD_REQUEST,
@@ -88,6 +88,13 @@ async def test_a_silent_cli_is_noticed(tmp_path: Path, fault: str) -> None:
         ),
         pytest.param("status, status: 413", FailureClass.BAD_REQUEST, 3, marks=pytest.mark.long),
         pytest.param("status, status: 402", FailureClass.BILLING, 3, marks=pytest.mark.long),
+        pytest.param("status, status: 404", FailureClass.BAD_REQUEST, 3, marks=pytest.mark.long),
+        pytest.param(
+            "status, status: 429, retry_after: 3600",
+            FailureClass.USAGE_LIMIT,
+            2,
+            marks=pytest.mark.long,
+        ),
     ],
 )
 async def test_what_only_a_person_can_put_right_ends_the_loop(
@@ -272,42 +279,3 @@ async def test_the_same_plan_and_model_lead_to_the_same_state(tmp_path: Path) ->
         ]
         seen.append((sorted(kinds), tasks, run.end.reason, run.end.cost_usd))
     assert seen[0] == seen[1]
-
-
-@pytest.mark.long
-async def test_a_port_that_speaks_no_tls_is_said_to_be_why_the_cli_is_silent(
-    tmp_path: Path,
-) -> None:
-    project = make_project(tmp_path, [task("a")])
-    async with serving(scenario(finishes("a"))) as server:
-        environ = {"ANTHROPIC_BASE_URL": server.url.replace("http://", "https://")}
-        overrides = {**SILENT, "limits.max_outage_minutes": 0}
-        run = await play(project, server, overrides=overrides, environ=environ)
-    (failure,) = run.of(ev.AgentFailed)
-    assert failure.failure is FailureClass.NETWORK
-    assert "was silent for 2 seconds. 127.0.0.1:" in failure.message
-    assert "TLS" in failure.message
-    assert "ANTHROPIC_BASE_URL" in run.end.hint
-    assert task_of(project, "a").retry_count == 0
-
-
-@pytest.mark.long
-async def test_a_certificate_nobody_vouches_for_is_the_network_and_says_what_to_do(
-    tmp_path: Path,
-) -> None:
-    project = make_project(tmp_path, [task("a")])
-    context = self_signed(tmp_path)
-
-    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.close()
-
-    untrusted = await asyncio.start_server(hang_up, "127.0.0.1", 0, ssl=context)
-    port = untrusted.sockets[0].getsockname()[1]
-    async with untrusted, serving(scenario(finishes("a"))) as server:
-        environ = {"ANTHROPIC_BASE_URL": f"https://127.0.0.1:{port}"}
-        run = await play(project, server, overrides=NOT_WAITED_FOR, environ=environ)
-    (failure,) = run.of(ev.AgentFailed)
-    assert failure.failure is FailureClass.NETWORK
-    assert "certificate" in failure.message
-    assert "NODE_EXTRA_CA_CERTS" in run.end.hint
-    assert task_of(project, "a").retry_count == 0

@@ -73,28 +73,6 @@ async def test_a_hostile_issue_is_quoted_and_a_model_that_obeys_it_changes_nothi
 
 
 @pytest.mark.long
-async def test_a_limit_in_the_middle_keeps_the_text_and_no_plan(tmp_path: Path) -> None:
-    project = make_project(tmp_path, files={"idea.md": IDEA})
-    before = plan_of(project)
-    thinks = """
-    - name: thinks
-      when: "^# Ralph Planning Mode"
-      turns: [{read: pyproject.toml, repeat: 10000, output: 9000}]
-    """
-    words = ["init", "--from", "idea.md", "--yes"]
-    async with serving(scenario(thinks)) as server:
-        stopped = await run_ralph([*words, "--max-cost", "0.3"], project, server)
-    assert stopped.status not in (0, 4)
-    assert "Traceback" not in stopped.stderr
-    assert plan_of(project) == before
-    assert (project / "specs/requirements.md").read_text() == IDEA, "the person's text is kept"
-    async with serving(scenario(plans())) as server:
-        again = await run_ralph(words, project, server)
-    assert again.status == 0, again.stderr
-    assert [t.id for t in plan_of(project).tasks] == ["a"]
-
-
-@pytest.mark.long
 async def test_kill_9_while_the_model_adds_leaves_the_plan(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("mine")])
     plan = project / ".ralph" / "implementation_plan.json"

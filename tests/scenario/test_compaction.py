@@ -84,19 +84,6 @@ async def test_a_shorter_list_takes_the_place_and_the_log_is_kept(project: Path)
 
 
 @pytest.mark.long
-async def test_a_limit_in_the_middle_changes_nothing(project: Path) -> None:
-    turns = "turns: [{say: Let me think., repeat: 10000, output: 9000}]"
-    thinks = f'- name: thinks\n  when: "{WHEN}"\n  {turns}'
-    async with serving(scenario(thinks)) as server:
-        limits = {"safety.cost_limits.per_session": 0.3}
-        request = RunRequest(only=Phase.PLANNING, compacts=True)
-        run = await play(project, server, overrides=limits, request=request)
-    assert run.end.exit_code != 0
-    assert (project / "progress.txt").read_text() == LOG
-    assert copies(project) == []
-
-
-@pytest.mark.long
 async def test_the_command_asks_first(project: Path) -> None:
     async with serving(scenario(submits(FEW))) as server:
         waits = await run_ralph(["memory", "--compact"], project, server)

@@ -61,15 +61,6 @@ async def test_a_question_that_nobody_answers_ends_the_run(tmp_path: Path) -> No
     assert Project(project).load().state.approval is None
 
 
-@pytest.mark.long
-async def test_nobody_is_there_to_be_asked(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    async with serving(scenario(limited())) as server:
-        run = await play(project, server, overrides=ASK)
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.USAGE_LIMIT, 2)
-    assert not run.of(ev.ApprovalRequested)
-
-
 async def test_the_hours_requests_hold_a_session_without_ending_it(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     controls = Controls(project)

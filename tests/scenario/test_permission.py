@@ -2,13 +2,10 @@
 
 import asyncio
 import json
-import os
-import signal
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-import psutil
 import pytest
 
 from ralph_tui.domain import events as ev
@@ -23,7 +20,7 @@ from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.real_processes import run_ralph
-from tests.harness.scenarios import finishes, scenario
+from tests.harness.scenarios import scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
 
@@ -135,57 +132,6 @@ async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None
     assert "The person denies this call: use the docs in the project" in said
     assert task_of(project, "a").status is TaskStatus.COMPLETE
     assert run.end.exit_code == 0
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("no_input", [False, True])
-async def test_where_nobody_is_there_it_is_denied_at_once(tmp_path: Path, no_input: bool) -> None:
-    config = {"safety": {"ask_commands": ["touch"]}}
-    project = make_project(tmp_path, [task("a")], config=config)
-    request = RunRequest(only=Phase.BUILDING, interactive=no_input, no_input=no_input)
-    script = works("bash: touch 1.made", 'when: {last_result: "nobody is there"}\n  say: I see.')
-    async with serving(script) as server:
-        run = await play(project, server, request=request)
-        said = json.dumps(server.requests[-1].body["messages"])
-    assert files(project) == []
-    assert not run.of(ev.QuestionAsked)
-    assert [(e.rule, e.part, e.by) for e in run.of(ev.ToolDenied)] == [
-        ("ask-first", "touch 1.made", "")
-    ]
-    assert "nobody is there to give it. Continue without it." in said
-
-
-@pytest.mark.long
-async def test_an_allowance_ends_with_its_session(tmp_path: Path) -> None:
-    config = {"safety": {"ask_commands": ["touch"]}}
-    project = make_project(tmp_path, [task("a"), task("b")], config=config)
-    scripts = [
-        f"""
-        - name: {name}
-          task: {name}
-          turns:
-            - bash: touch {name}1.made
-            - bash: touch {name}2.made
-            - ralph: {{mark_task_complete: {{task_id: {name}, verification_notes: Done.}}}}
-            - {ACCEPTED}
-              say: Done.
-        """
-        for name in ("a", "b")
-    ]
-
-    async def person(run: Run) -> None:
-        for number in (1, 2):
-            asked = await asked_of(run, number)
-            told = await run_ralph(["answer", asked.id, "2"], project)
-            assert told.stdout == "Permission: allowed for this session\n"
-
-    async with serving(scenario(*scripts)) as server:
-        run = await play(project, server, meanwhile=person, request=ATTENDED)
-    assert [e.question.task_id for e in run.of(ev.QuestionAsked)] == ["a", "b"]
-    assert files(project) == ["a1.made", "a2.made", "b1.made", "b2.made"]
-    assert "touch" not in json.dumps(json.loads((project / ".ralph/state.json").read_text())), (
-        "no right is written down"
-    )
 
 
 @pytest.mark.long
@@ -304,31 +250,6 @@ async def test_waiting_costs_no_time_and_a_stop_takes_the_question_back(tmp_path
     assert Controls(project).open_questions() == ()
 
 
-@pytest.mark.long
-async def test_a_question_of_a_session_that_died_is_taken_back(tmp_path: Path) -> None:
-    config = {"safety": {"ask_commands": ["touch"]}}
-    project = make_project(tmp_path, [task("a")], config=config)
-    first = """
-    - name: asks
-      task: a
-      times: 1
-      turns:
-        - bash: touch 1.made
-    """
-
-    async def person(run: Run) -> None:
-        await asked_of(run, 1)
-        (cli,) = (p for p in psutil.Process().children(recursive=True) if p.name() == "claude")
-        os.kill(cli.pid, signal.SIGKILL)
-        await run.until_told(ev.QuestionAnswered)
-
-    async with serving(scenario(first, finishes("a"))) as server:
-        run = await play(project, server, meanwhile=person, request=ATTENDED)
-    assert [e.question.withdrawn for e in run.of(ev.QuestionAnswered)] == [True]
-    assert files(project) == []
-    assert run.end.exit_code == 0
-
-
 CHECKED = task("a", verification_criteria=["$ touch gate.made"])
 
 
@@ -363,41 +284,3 @@ async def test_a_check_on_the_list_is_asked_about_like_any_call(tmp_path: Path) 
         (ReceiptStatus.PASSED, ""),
     ]
     assert task_of(project, "a").status is TaskStatus.COMPLETE
-
-
-@pytest.mark.long
-async def test_a_check_on_the_list_is_denied_where_nobody_is_there(tmp_path: Path) -> None:
-    config = {"safety": {"ask_commands": ["touch"]}}
-    project = make_project(tmp_path, [CHECKED], config=config)
-    script = works(CLAIMS, 'when: {last_result: "nobody is there to give it"}\n  say: I see.')
-    async with serving(script) as server:
-        run = await play(project, server, request=RunRequest(only=Phase.BUILDING))
-    assert files(project) == []
-    assert not run.of(ev.QuestionAsked)
-    denied = next(e.receipt for e in run.of(ev.GateChecked) if e.receipt.source == "criterion")
-    assert denied.status is ReceiptStatus.DENIED
-    assert denied.reason == (
-        "The person must be asked about `touch` in `touch gate.made`: "
-        "It needs the person's permission, and nobody is there to give it"
-    )
-
-
-@pytest.mark.serial
-@pytest.mark.long
-async def test_a_stop_takes_the_question_of_a_check_back(tmp_path: Path) -> None:
-    config = {"safety": {"ask_commands": ["touch"]}, "agent": {"idle_timeout_seconds": 2}}
-    project = make_project(tmp_path, [CHECKED], config=config)
-
-    async def person(run: Run) -> None:
-        await asked_of(run, 1)
-        begun = time.monotonic()
-        await until(lambda: time.monotonic() - begun > 4)
-        assert not run.of(ev.IterationFinished), "waiting for the person is not being idle"
-        await asyncio.to_thread(lambda: Controls(project).stop(now=True))
-
-    async with serving(works(CLAIMS)) as server:
-        run = await play(project, server, meanwhile=person, request=ATTENDED)
-    assert [e.question.withdrawn for e in run.of(ev.QuestionAnswered)] == [True]
-    assert Controls(project).open_questions() == ()
-    assert files(project) == []
-    assert task_of(project, "a").status is TaskStatus.PENDING

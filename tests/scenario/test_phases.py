@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.questions import Answer, GivenAnswers, parse_answer
+from ralph_tui.domain.documents.questions import Answer, parse_answer
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
@@ -174,18 +174,6 @@ async def test_nobody_there_and_yes_to_everything(tmp_path: Path) -> None:
     )
     assert not run.of(ev.QuestionAsked)
     assert any("Nobody is there to answer" in text for text in told)
-
-
-@pytest.mark.long
-async def test_answers_from_a_file(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [])
-    answers = GivenAnswers(answers={"Language": "english"})
-    request = RunRequest(text=REQUEST, only=Phase.DISCOVERY, assume_yes=True, answers=answers)
-    async with serving(scenario(discovers(asks=True))) as server:
-        run = await play(project, server, request=request)
-    answered = run.of(ev.QuestionAnswered)[0].question.answer
-    assert answered == Answer(labels=("English",), by="file")
-    assert run.end.reason == "discovery is done"
 
 
 async def test_a_spec_without_its_sections_does_not_leave_discovery(tmp_path: Path) -> None:

@@ -66,14 +66,6 @@ async def test_a_refused_promise_is_told_and_counted_like_a_refused_claim(tmp_pa
     assert Project(run.project).load().breaker.refused_claims_count == 1
 
 
-@pytest.mark.long
-async def test_a_refused_promise_may_be_made_again_once_something_was_done(tmp_path: Path) -> None:
-    read = f'{{when: {{user: "NOT YET:"}}, say: "It was not there.", {WRITES}}}'
-    run = await played(tmp_path, script(f"say: {FINAL}", read, f"say: {FINAL}"))
-    assert [gate.passed for gate in run.of(ev.GateFinished)] == [False, True]
-    assert outcomes(run) == [IterationOutcome.COMPLETE]
-
-
 CLAIM = "ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}"
 
 
@@ -85,13 +77,6 @@ async def test_both_ways_at_once_are_one_claim(tmp_path: Path) -> None:
     assert [gate.passed for gate in run.of(ev.GateFinished)] == [False]
     assert Project(run.project).load().breaker.refused_claims_count == 1
     assert outcomes(run) == [IterationOutcome.INCOMPLETE]
-
-
-@pytest.mark.long
-async def test_an_accepted_claim_needs_no_promise_after_it(tmp_path: Path) -> None:
-    run = await played(tmp_path, script(WRITES, f"{{say: {FINAL}, {CLAIM}}}", f"say: {FINAL}"))
-    assert [gate.passed for gate in run.of(ev.GateFinished)] == [True]
-    assert outcomes(run) == [IterationOutcome.COMPLETE]
 
 
 SAID_ELSEWHERE = {

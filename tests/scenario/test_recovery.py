@@ -11,7 +11,6 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from tests.harness.model import serving
 from tests.harness.projects import make_project, plan_of, task
-from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario, stops_without_claim
 from tests.scenario.running import Run, play
 from tests.scenario.test_phases import SPEC, plans, validates
@@ -35,52 +34,6 @@ async def test_the_person_lets_one_more_iteration_try(tmp_path: Path) -> None:
         run = await play(project, server, request=request, overrides=overrides, meanwhile=person)
     states = [e.breaker.state for e in run.of(ev.BreakerChanged) if not e.breaker.is_cooling]
     assert states[:3] == [BreakerState.OPEN, BreakerState.HALF_OPEN, BreakerState.CLOSED]
-    assert run.end.exit_code == 0
-
-
-@pytest.mark.long
-async def test_a_loop_that_asks_about_its_breaker_goes_on_when_it_is_reset(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a"), task("b")])
-
-    async def person(run: Run) -> None:
-        await run.until_told(ev.ApprovalRequested)
-        told = await run_ralph(["breaker", "--reset", "the network is back"], project)
-        assert told.status == 0, told.stderr
-
-    first = stops_without_claim("a").replace("turns:", "times: 1\n      turns:", 1)
-    request = RunRequest(only=Phase.BUILDING, interactive=True)
-    overrides = {"circuit_breaker.max_consecutive_failures": 1}
-    async with serving(scenario(first, finishes("a"), finishes("b"))) as server:
-        run = await play(project, server, request=request, overrides=overrides, meanwhile=person)
-    states = [e.breaker.state for e in run.of(ev.BreakerChanged)]
-    assert BreakerState.OPEN in states
-    assert BreakerState.HALF_OPEN not in states, "a reset is more than one try"
-    assert run.end.exit_code == 0
-
-
-@pytest.mark.long
-async def test_after_each_cool_down_exactly_one_iteration_tries(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    fails_twice = stops_without_claim("a").replace("turns:", "times: 2\n      turns:", 1)
-    overrides = {
-        "circuit_breaker.max_consecutive_failures": 1,
-        "circuit_breaker.cooldown_minutes": 0.02,
-    }
-    request = RunRequest(only=Phase.BUILDING, interactive=True)
-    async with serving(scenario(fails_twice, finishes("a"))) as server:
-        run = await play(project, server, request=request, overrides=overrides)
-    told = [e for e in run.events if isinstance(e, ev.BreakerChanged | ev.IterationStarted)]
-    course = [e.breaker.state if isinstance(e, ev.BreakerChanged) else "iteration" for e in told]
-    cooled = [BreakerState.OPEN, BreakerState.OPEN, BreakerState.HALF_OPEN, "iteration"]
-    assert course[-10:] == ["iteration", *cooled, *cooled, BreakerState.CLOSED]
-    waits = [e for e in run.of(ev.BreakerChanged) if e.breaker.is_cooling]
-    tries = [e for e in run.of(ev.BreakerChanged) if e.breaker.state is BreakerState.HALF_OPEN]
-    for wait, tried in zip(waits, tries, strict=True):
-        assert wait.breaker.half_open_at is not None
-        assert tried.time is not None
-        assert tried.reason == "the cool-down is over"
-        assert tried.time >= wait.breaker.half_open_at, "each failure is cooled down from anew"
-    assert [(e.approved, e.by) for e in run.of(ev.ApprovalGiven)] == [(True, "cool-down")] * 2
     assert run.end.exit_code == 0
 
 
@@ -147,25 +100,6 @@ async def test_the_person_retries_now_and_guidance_is_not_lost(tmp_path: Path) -
     assert run.of(ev.LimitWaitEnded)[0].why == "retried on request"
     assert "Mind the gap" in prompts[0]
     assert run.end.exit_code == 0
-
-
-@pytest.mark.long
-async def test_a_wait_can_be_stopped_and_is_bounded(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    controls = Controls(project)
-
-    async def person(run: Run) -> None:
-        await run.until_told(ev.LimitWait)
-        controls.stop(now=True)
-
-    overrides = {"limits.on_usage_limit": "wait"}
-    async with serving(scenario(limited(2))) as server:
-        run = await play(project, server, overrides=overrides, meanwhile=person)
-        assert run.end.exit_code == 130
-        bounded = {**overrides, "limits.max_wait_minutes": 0.001}
-        again = await play(project, server, overrides=bounded)
-    assert not again.of(ev.LimitWait)
-    assert again.end.exit_code == 2
 
 
 def turns_it(number: int, value: str) -> str:

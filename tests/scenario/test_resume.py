@@ -8,18 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import parse_answer
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.project import Project
 from tests.harness.model import ServerProcess, serving_in_process
-from tests.harness.projects import event_types, events_of, make_project, plan_of, task
+from tests.harness.projects import event_types, make_project
 from tests.harness.real_processes import marked_processes, ralph_running, run_ralph
 from tests.harness.scenarios import scenario
 from tests.harness.waiting import until
-from tests.scenario.test_phases import REQUEST, SPEC, discovers, plans, validates
+from tests.scenario.test_phases import REQUEST, discovers
 
 
 def asks(question: str, header: str, *options: str) -> str:
@@ -106,33 +104,6 @@ async def test_discovery_with_an_open_question(tmp_path: Path) -> None:
     log = Project(project).load().questions
     answers = {q.id: q.answer.text if q.answer else None for q in log.questions}
     assert answers == {language: "French", before: None, after: "late"}
-
-
-@pytest.mark.parametrize(
-    "phase", [Phase.PLANNING, pytest.param(Phase.VALIDATION, marks=pytest.mark.long)]
-)
-@pytest.mark.long
-async def test_a_phase_without_the_person(tmp_path: Path, phase: Phase) -> None:
-    done = [task("a", status="complete")] if phase is Phase.VALIDATION else []
-    state = {"request": REQUEST, "current_phase": phase.value}
-    project = make_project(
-        tmp_path,
-        done,
-        config={"phases": {"validation": {"require_human_approval": False}}},
-        files={"specs/greeter.md": SPEC, ".ralph/state.json": json.dumps(state)},
-    )
-    title = "Planning Mode" if phase is Phase.PLANNING else "Validation Mode"
-    finishing = plans() if phase is Phase.PLANNING else validates()
-    only = "plan" if phase is Phase.PLANNING else "run"
-    with serving_in_process(scenario(hangs(title), finishing), tmp_path) as server:
-        words = [only, "--headless", "--yes"]
-        await killed(words, project, server, at="session_started")
-        ran = await run_ralph(words, project, server)
-    assert ran.status == 0, ran.stdout + ran.stderr
-    starts = [e for e in events_of(project) if isinstance(e, ev.LoopStarted)]
-    assert [e.phase for e in starts] == [phase, phase]
-    assert [t.id for t in plan_of(project).tasks] == ["a"]
-    assert Project(project).load().state.iteration_count == 2
 
 
 @pytest.mark.long

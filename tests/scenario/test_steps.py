@@ -26,7 +26,6 @@ from tests.harness.waiting import until
 from tests.scenario.running import Run, play
 from tests.scenario.test_commits import repository
 from tests.scenario.test_phases import REQUEST, SPEC, validates
-from tests.scenario.test_sandbox import GIT
 
 Step = dict[str, JsonValue]
 
@@ -201,25 +200,6 @@ async def test_an_agent_step_has_its_own_session_and_no_tools_of_tasks(tmp_path:
     assert "mcp__ralph__ralph_append_learning" in tools
     assert not any("task" in name for name in tools if name.startswith("mcp__ralph__"))
     assert next(s.task_id for s in Project(project).read_sessions()) == "step setup"
-
-
-@pytest.mark.long
-async def test_an_agent_step_keeps_to_the_cost_limit(tmp_path: Path) -> None:
-    spends = """
-    - name: spends
-      when: Spend it
-      turns:
-        - bash: uv run python -c 'print(1)'
-          repeat: 1000
-          output: 20000
-    """
-    steps: dict[str, Step] = {"setup": {"type": "agent", "prompt": "SETUP.md"}, "work": WORK}
-    project = project_with(tmp_path, steps, files={"SETUP.md": "Spend it.\n"})
-    async with serving(scenario(spends, finishes("a"))) as server:
-        run = await play(project, server, overrides={"safety.cost_limits.per_session": 0.5})
-    assert run.end.exit_code == 1
-    assert "$0.50" in run.end.reason
-    assert outcomes(run) == [("setup", "failed")]
 
 
 Act = Callable[[Run], Coroutine[None, None, None]]
@@ -458,21 +438,6 @@ async def test_a_commit_holds_what_the_steps_before_it_made(tmp_path: Path) -> N
     shown = git(project, "show", "--name-only", "--format=", made.commit).split()
     assert {"a.txt", "page.html"} <= set(shown)
     assert "feat: a - Do a" in (tmp_path / "seen.txt").read_text()
-
-
-@pytest.mark.long
-async def test_a_step_that_commits_by_itself_stops_the_run(tmp_path: Path) -> None:
-    steps: dict[str, Step] = {
-        "work": WORK,
-        "sly": command(f"{GIT} commit -q --allow-empty -m sly"),
-    }
-    project = make_project(tmp_path, [task("a"), task("b")], config={"steps": steps})
-    repository(project)
-    async with serving(scenario(finishes("a"), finishes("b"))) as server:
-        run = await play(project, server)
-    assert run.end.exit_code == 1
-    assert "the repository changed while the agent worked" in run.end.reason
-    assert [e.task_id for e in run.of(ev.IterationStarted)] == ["a"]
 
 
 async def test_a_step_cannot_weaken_a_check_for_the_next_task(tmp_path: Path) -> None:

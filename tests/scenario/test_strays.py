@@ -67,16 +67,6 @@ async def test_headless_names_them_and_ends_them_only_with_yes(tmp_path: Path) -
         assert not sleeping(project), ran.stdout + ran.stderr
 
 
-@pytest.mark.long
-async def test_doctor_ends_them_when_it_is_told_to(tmp_path: Path) -> None:
-    async with stray_left(tmp_path) as project:
-        ended = await run_ralph(["doctor", "--end-strays"], project)
-        assert "Ended." in ended.stderr
-        assert not sleeping(project)
-        again = await run_ralph(["doctor", "--end-strays"], project)
-        assert "Ended." not in again.stderr
-
-
 @pytest.mark.parametrize("label", ["End them", pytest.param("Leave them", marks=pytest.mark.long)])
 @pytest.mark.long
 async def test_whoever_is_there_is_asked(tmp_path: Path, label: str) -> None:

@@ -122,16 +122,3 @@ def test_sub_agents_run_one_build_or_test_at_a_time(command: str) -> None:
     assert rules.review(second) is not None
     rules.ended(first)
     assert rules.review(second) is None
-
-
-@pytest.mark.long
-async def test_one_test_sub_agent_at_a_time(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    scripts = scenario(
-        starts("test_execution", "run tests", times=2),
-        helper("run tests", "bash: uv run python -V"),
-    )
-    async with serving(scripts) as server:
-        run = await play(project, server)
-    assert [e.rule for e in run.of(ev.ToolDenied)] == ["one-test-agent"]
-    assert task_of(project, "a").status is TaskStatus.COMPLETE

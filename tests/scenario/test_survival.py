@@ -53,26 +53,6 @@ async def test_kill_9_of_ralph_leaves_no_process_and_loses_nothing(tmp_path: Pat
     assert seqs == list(range(1, len(seqs) + 1))
 
 
-@pytest.mark.parametrize(
-    "sent", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)]
-)
-@pytest.mark.long
-async def test_a_signal_ends_the_loop_in_order(tmp_path: Path, sent: signal.Signals) -> None:
-    project = make_project(tmp_path, [task("a")])
-    with serving_in_process(scenario(busy_with_a_stray()), tmp_path) as server:
-        async with ralph_running(["build", "--headless"], project, server) as ralph:
-            await until(lambda: sleeping(project), what="the detached sleep")
-            os.kill(ralph.process.pid, sent)
-            ran = await ralph.finished()
-            assert ran.status == 130
-            await until(lambda: not marked_processes(ralph.mark), what="an empty machine")
-    assert not sleeping(project)
-    assert task_of(project, "a").status is TaskStatus.PENDING
-    assert event_types(project)[-1] == "loop_finished"
-    assert sent.name in ran.last_line, "no person stopped it"
-    assert "person" not in ran.last_line
-
-
 @pytest.mark.long
 async def test_ctrl_c_once_finishes_the_iteration_twice_stops_now(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])

@@ -1,18 +1,15 @@
 """What the loop does when the model, the network, the CLI or the money gives out."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.errors import LockedError, PlanError, StoreError
+from ralph_tui.domain.errors import LockedError, PlanError
 from ralph_tui.domain.events import FailureClass, IterationOutcome, LoopStatus
-from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.engine.safety.processes import SESSION_MARK
-from ralph_tui.store.journal.journal import JournalWriter
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario, works_forever
@@ -50,61 +47,6 @@ def leaves_a_stray(task_id: str) -> str:
         - bash: {repr_yaml(sleep)}
         - say: Done.
     """
-
-
-@pytest.mark.long
-async def test_an_overloaded_api_is_asked_again(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    script = finishes("a").replace(
-        "- say:", "- fault: {kind: status, status: 529, times: 2}\n          say:", 1
-    )
-    async with serving(scenario(script)) as server:
-        run = await play(project, server)
-    assert run.end.exit_code == 0
-    retries = run.of(ev.ApiRetry)
-    assert [r.status for r in retries] == [529, 529]
-    assert len(run.of(ev.IterationStarted)) == 1
-
-
-@pytest.mark.parametrize(
-    ("fault", "failure", "status", "exit_code"),
-    [
-        ("status, status: 401", FailureClass.AUTHENTICATION, LoopStatus.ERROR, 3),
-        pytest.param(
-            "status, status: 403",
-            FailureClass.AUTHENTICATION,
-            LoopStatus.ERROR,
-            3,
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            "status, status: 404",
-            FailureClass.BAD_REQUEST,
-            LoopStatus.ERROR,
-            3,
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            "status, status: 429, retry_after: 3600",
-            FailureClass.USAGE_LIMIT,
-            LoopStatus.USAGE_LIMIT,
-            2,
-            marks=pytest.mark.long,
-        ),
-    ],
-)
-async def test_what_another_try_cannot_help_ends_the_loop(
-    tmp_path: Path, fault: str, failure: FailureClass, status: LoopStatus, exit_code: int
-) -> None:
-    project = make_project(tmp_path, [task("a"), task("b")])
-    async with serving(scenario(failing("a", fault))) as server:
-        run = await play(project, server, overrides={"agent.max_api_retries": 0})
-    assert [e.failure for e in run.of(ev.AgentFailed)] == [failure]
-    assert (run.end.status, run.end.exit_code) == (status, exit_code)
-    assert run.end.reason
-    assert run.end.hint
-    assert len(run.of(ev.IterationStarted)) == 1
-    assert task_of(project, "a").status is TaskStatus.PENDING
 
 
 async def test_an_iteration_that_costs_too_much_is_ended(tmp_path: Path) -> None:
@@ -279,23 +221,3 @@ async def test_hostile_text_is_told_inert(tmp_path: Path) -> None:
         assert bad not in said
     raw = (project / ".ralph" / "events.jsonl").read_text()
     assert "\\u001b" not in raw
-
-
-@pytest.mark.long
-async def test_a_journal_that_cannot_be_written_stops_the_loop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = make_project(tmp_path, [task("a"), task("b")])
-    write = JournalWriter.write
-
-    def full(self: JournalWriter, events: Sequence[ev.Event]) -> None:
-        if any(isinstance(event, ev.IterationFinished) for event in events):
-            raise StoreError("The disk is full.", "Free some space.")
-        write(self, events)
-
-    monkeypatch.setattr(JournalWriter, "write", full)
-    async with serving(scenario(finishes("a"), finishes("b"))) as server:
-        run = await play(project, server)
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.ERROR, 3)
-    assert run.end.reason == "The disk is full."
-    assert task_of(project, "b").status is TaskStatus.PENDING
