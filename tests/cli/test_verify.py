@@ -32,6 +32,7 @@ def test_a_tasks_checks_run_by_hand_and_nothing_is_written_down(project: Path) -
         "    2 passed",
         "    check files unchanged",
         "    in place and in the judge tree, without a sandbox",
+        "    in the judge tree: 2 passed",
         "a passes: 1 check passed.",
     ]
     assert done.stderr == "ralph: Verifying a (1 check)\n"
@@ -44,6 +45,16 @@ def test_what_the_checks_rest_on_is_told(project: Path) -> None:
     base = TrustedBase(project, JudgeTree(project).store)
     base.begin("a", [PYTEST])  # a session that never ended: what follows is the agent's
     write(project, {"tests/test_total.py": WEAK})
+    words = inside("verify", "b", cwd=project).stdout.splitlines()
+    assert words[-4:] == [
+        "    in the judge tree: tests/test_total.py::test_some failed",
+        "    in the judge tree with all changes: 2 passed",
+        "rests on: tests/test_total.py",
+        (
+            f"b is not verified: 1 check passed, but `{inert(PYTEST)}` passes only with the changes to tests/test_total.py "
+            "(tests/test_total.py::test_some failed). A reviewer must agree."
+        ),
+    ]
     done = inside("verify", "b", "--json", cwd=project)
     assert done.returncode == 1, done.stderr
     told = json.loads(done.stdout)
@@ -58,3 +69,23 @@ def test_what_the_checks_rest_on_is_told(project: Path) -> None:
         ("judge_tree", False),
         ("whole_claim", True),
     ]
+
+
+def test_it_explains_what_counts_as_product_and_what_as_a_check(project: Path) -> None:
+    base = TrustedBase(project, JudgeTree(project).store)
+    base.begin("a", [PYTEST])
+    same = inside("verify", "--explain", cwd=project)
+    assert (same.stdout, "No file has changed" in same.stderr) == ("", True)
+    write(project, {"tests/test_total.py": WEAK, "total.py": RIGHT})
+    told = inside("verify", "--explain", cwd=project).stdout.splitlines()
+    assert told == [
+        "tests/test_total.py: check, because it is a test or its data",
+        "total.py: product, because it is source of the project",
+    ]
+    named = inside("verify", "--explain", "pyproject.toml", "--json", cwd=project)
+    assert json.loads(named.stdout) == [
+        {"path": "pyproject.toml", "side": "check", "reason": "steers a tool"}
+    ]
+    gone = inside("verify", "--explain", "../nothing", cwd=project)
+    assert (gone.returncode, "no file ../nothing" in gone.stderr) == (3, True)
+    assert inside("verify", "a", "b", cwd=project).returncode == 3

@@ -61,6 +61,25 @@ def test_the_checks_are_counted_where_every_task_counted_its_own() -> None:
     assert result_facts([*counted, one], DONE)["Verified"] == "3 verified by checks"
 
 
+def test_what_reviewed_tasks_rest_on_what_else_changed_and_what_is_flaky_is_named() -> None:
+    verification = TaskVerification(
+        outcome=VerificationOutcome.REVIEWED,
+        rests_on=("golden/report.txt",),
+        also_changed=("tests/test_slug.py",),
+        flaky=("tests/test_net.py::test_get",),
+    )
+    task = complete("a", VerificationOutcome.REVIEWED).model_copy(
+        update={"verification": verification}
+    )
+    lines = exit_summary(view(task), DONE)
+    assert lines[2:6] == (
+        "  Verified     1 reviewed",
+        "  Rests on     golden/report.txt",
+        "  Also changed tests/test_slug.py",
+        "  Flaky        tests/test_net.py::test_get",
+    )
+
+
 def test_nobody_is_told_to_commit_what_ralph_committed() -> None:
     task = complete("a", VerificationOutcome.VERIFIED)
     committed = task.model_copy(update={"commit": TaskCommit(hash="abc")})

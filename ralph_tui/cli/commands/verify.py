@@ -7,7 +7,7 @@ import typer
 from ralph_tui.cli.console import note, out, out_json
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project, read_project
-from ralph_tui.domain.errors import ExitCode
+from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.sanitize import inert
 
 if TYPE_CHECKING:
@@ -19,10 +19,12 @@ app = typer.Typer()
 _TAIL_LINES = 20
 
 
-@app.command(epilog=examples("ralph verify", "ralph verify task-002 --json"))
+@app.command(
+    epilog=examples("ralph verify", "ralph verify task-002 --json", "ralph verify --explain")
+)
 def verify(
-    task: Annotated[
-        str | None,
+    names: Annotated[
+        list[str] | None,
         typer.Argument(
             metavar="TASK",
             help="The task to verify. Default: the current task, or else the next one.",
@@ -30,6 +32,14 @@ def verify(
         ),
     ] = None,
     *,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Say of each changed file, or of the files that you name instead of a task, why it counts as product "
+            "code or as part of the checks. Runs nothing.",
+        ),
+    ] = False,
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
@@ -41,11 +51,25 @@ def verify(
     import asyncio
 
     from ralph_tui.config.load import load_settings
-    from ralph_tui.engine.run.verify_task import task_to_verify, verify_by_hand
+    from ralph_tui.engine.run.verify_task import explained, task_to_verify, verify_by_hand
 
     project = find_project(project_root)
-    chosen = task_to_verify(read_project(project).plan, task)
-    settings = load_settings(project.root)
+    plan, settings = read_project(project).plan, load_settings(project.root)
+    if explain:
+        told = explained(project.root, settings, plan, tuple(names or ()))
+        if as_json:
+            out_json([one._asdict() for one in told])
+            return
+        for one in told:
+            out(f"{one.path}: {one.side}, because it {one.reason}")
+        if not told:
+            note("No file has changed since the checks were approved. Name a file to explain.")
+        return
+    if names and len(names) > 1:
+        raise RalphError(
+            "Only one task can be verified at a time.", "To explain files, add --explain."
+        )
+    chosen = task_to_verify(plan, names[0] if names else None)
     result = asyncio.run(verify_by_hand(project.root, settings, chosen, _report_check))
     if as_json:
         out_json(
@@ -70,10 +94,20 @@ def _result_lines(result: "GateResult") -> list[str]:
     for receipt in result.receipts:
         lines += _receipt_lines(receipt)
     lines += [f"not checked: {inert(text)}" for text in result.unchecked]
+    lines += [f"rests on: {inert(path)}" for path in result.rests_on]
+    lines += [
+        f"also changed: {inert(path)}, which made no difference" for path in result.also_changed
+    ]
     if result.verified:
         return [*lines, f"{result.task_id} passes: {result.basis}."]
     if result.passed:
-        return [*lines, f"{result.task_id} is not verified: {result.basis}."]
+        needs = "you" if result.for_person else "a reviewer"
+        left = (
+            f", but {inert(result.question)}. {needs.capitalize()} must agree"
+            if result.question
+            else ""
+        )
+        return [*lines, f"{result.task_id} is not verified: {result.basis}{left}."]
     return [*lines, f"{result.task_id} does not pass: {inert(result.refusal)}."]
 
 

@@ -38,14 +38,7 @@ class TaskStatus(StrEnum):
 
 
 class Begun(Record):
-    """The state of the project when the first attempt at a task began, for comparison with a claim."""
-
-    files: str = ""
-    """A hash of all files; empty if there are too many to read."""
-    lock: str = ""
-    """A hash of uv's lock file, which checks may change; empty without one."""
-    tests: Count = 0
-    """The number of test functions."""
+    """The mark of a task that an attempt has begun; the gate keeps the state of the project."""
 
 
 class Origin(Record):

@@ -94,6 +94,8 @@ class TaskVerification(Record):
     """Changed files of the checks without which the checks do not pass; somebody agreed to them."""
     also_changed: tuple[str, ...] = ()
     """Changed files of the checks that made no difference and that nobody agreed to."""
+    flaky: tuple[str, ...] = ()
+    """Tests that failed and passed in the same run."""
     checks: Count = 0
     """Checks that passed; also 0 if an older ralph did not count them."""
 
@@ -157,6 +159,10 @@ class Tree(StrEnum):
     """The judge tree with every change of the claim."""
     BASE = "base_code"
     """The judge tree with the base's product code and the new tests of the claim."""
+    BEFORE = "without_work"
+    """The trusted base, or the project when the run began."""
+    BROKEN = "unparsable"
+    """The judge tree with sources that cannot be parsed, where a check that looks at them fails."""
 
 
 class TreeRun(Model):
@@ -192,6 +198,8 @@ class Receipt(Model):
     place: Place | None = None
     runs: tuple[TreeRun, ...] = ()
     """What the check showed on each tree, in the order of the runs."""
+    flaky: tuple[str, ...] = ()
+    """Tests that failed at first and passed when they ran again."""
     sandboxed: bool = False
 
     @property
@@ -211,6 +219,27 @@ _PLACES = {
 }
 
 
+_TREES = {
+    Tree.HERE: "in place",
+    Tree.JUDGE: "in the judge tree",
+    Tree.CLAIM: "in the judge tree with all changes",
+    Tree.BASE: "new tests on the old code",
+    Tree.BEFORE: "without the work",
+    Tree.BROKEN: "with unparsable sources",
+}
+_PASSED = {
+    Tree.BASE: "pass as well",
+    Tree.BEFORE: "passed as well",
+    Tree.BROKEN: "passed as well, so the check shows nothing about the code",
+}
+"""What a pass means where the check has to fail."""
+
+
+def _run_text(run: TreeRun) -> str:
+    passed = _PASSED.get(run.tree) or (run.counts.text if run.counts else "passed")
+    return f"{_TREES[run.tree]}: {passed if run.passed else run.reason or 'failed'}"
+
+
 def receipt_facts(receipt: Receipt) -> tuple[str, ...]:
     """Return the evidence of a receipt besides its outcome, in words; nothing if no command ran."""
     if receipt.inputs is None or receipt.place is None:
@@ -219,6 +248,7 @@ def receipt_facts(receipt: Receipt) -> tuple[str, ...]:
     before = f" (before: {receipt.before.text})" if receipt.counts and receipt.before else ""
     sandbox = "in the sandbox" if receipt.sandboxed else "without a sandbox"
     facts = [f"{counted}{before}", _INPUTS[receipt.inputs], f"{_PLACES[receipt.place]}, {sandbox}"]
+    facts += map(_run_text, receipt.runs[1:])
     if receipt.changed:
         facts.insert(2, f"changed: {shortlist(receipt.changed, MOST_SHOWN)}")
     if receipt.failing:
@@ -313,6 +343,7 @@ class GateResult(Model):
             changed_checks=self.changed_checks,
             rests_on=self.rests_on,
             also_changed=self.also_changed,
+            flaky=tuple(dict.fromkeys(name for r in self.receipts for name in r.flaky)),
             checks=len(self.proven),
         )
 

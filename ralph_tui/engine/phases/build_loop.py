@@ -9,7 +9,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.formatting import plural, shortlist
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.plan.plan import Begun, ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import RecoveryAction, recovery_of_plan
 from ralph_tui.domain.run.oscillation import Files, restored_iteration, seen
@@ -39,7 +39,6 @@ from ralph_tui.engine.verification.coverage import (
 from ralph_tui.engine.verification.evidence.examine import Examined
 from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.engine.verification.gate import all_checks
-from ralph_tui.engine.verification.work_done import look
 from ralph_tui.store.project import Documents
 
 T = TypeVar("T")
@@ -265,7 +264,6 @@ class BuildLoop:
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
         meter, spec = self._new_session()
-        await self._run.reviewer.begin(task)
         before = await asyncio.to_thread(self._contents.digest)
         await self._run.snapshots.before(number, task.id)
         prompt = await self._prompt(task, number, guidance)
@@ -310,7 +308,6 @@ class BuildLoop:
         Returns:
             The task, the iteration's number and the guidance, or None if this task is no longer the next.
         """
-        now = await asyncio.to_thread(look, self._run.project.root)
 
         def start(docs: Documents) -> Documents | None:
             task = docs.plan.get_next_task()  # read under the lock, so that no edit is overlooked
@@ -319,7 +316,7 @@ class BuildLoop:
             status = TaskStatus.IN_PROGRESS
             number = docs.state.iteration_count + 1
             return docs.replacing(
-                plan=docs.plan.with_task(task_id, status=status, begun=task.begun or now),
+                plan=docs.plan.with_task(task_id, status=status, begun=task.begun or Begun()),
                 steps=self._steps.with_pending_steps(docs, number, task_id),
             )
 

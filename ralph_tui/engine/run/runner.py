@@ -395,6 +395,7 @@ class Runner:
                     spec_for(math.inf), directory, self._settings_now()
                 ),
                 clock=utc_now,
+                began=gate.base.began,
             ),
             commits=self._commits,
             snapshots=self._snapshots,

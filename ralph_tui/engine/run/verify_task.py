@@ -5,15 +5,17 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.errors import RalphError, SetupError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.domain.verification.verification import GateResult
+from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.engine.safety.command_sandbox import (
     CommandSandbox,
     confine,
@@ -22,9 +24,11 @@ from ralph_tui.engine.safety.command_sandbox import (
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, GateRules
 from ralph_tui.engine.verification.evidence.examine import Examined
+from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
 from ralph_tui.engine.verification.gate import Check, Gate, all_checks, gate_environment
 from ralph_tui.guard.guard import Guard
 from ralph_tui.guard.sandbox.environment import agent_environment, hidden_names
+from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.project import Project
 
 
@@ -40,6 +44,45 @@ def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
     if chosen is None:
         raise RalphError("No task is open.", "Name the task to verify: `ralph verify TASK`.")
     return chosen
+
+
+class Explained(NamedTuple):
+    """Why a file counts as product or as part of the checks."""
+
+    path: str
+    side: str
+    reason: str
+
+
+def explained(
+    root: Path, settings: Settings, plan: ImplementationPlan, paths: tuple[str, ...]
+) -> tuple[Explained, ...]:
+    """Explain the named files of the project, or every file that differs from the trusted base. Blocks.
+
+    Raises:
+        RalphError: There is no such file, or the project cannot be read.
+    """
+    task = plan.get_current_task() or plan.get_next_task()
+    rules = ChecksOfRun(root, settings).rules()
+    commands = tuple(check.command for check in all_checks(plan.tasks, rules))
+    base = TrustedBase(root, snapshots_of(root), feature=layout_of(root).feature)
+    found = base.inspect(commands, task)
+    if found.trouble:
+        raise SetupError(found.trouble)
+    changed = {one.path: Explained(one.path, one.side, one.reason) for one in found.changes}
+    changed |= {path: Explained(path, "check", "may change, by the plan") for path in found.allowed}
+    if not paths:
+        return tuple(changed.values())
+    told = []
+    for name in paths:
+        path = os.path.relpath(os.path.realpath(name), os.path.realpath(root))
+        if path not in changed:
+            if path.startswith("../") or not (root / path).is_file():
+                raise RalphError(f"The project has no file {name}.", "Name files of the project.")
+            side, reason = base.side_of(path, commands, task)
+            changed[path] = Explained(path, side, reason)
+        told.append(changed[path])
+    return tuple(told)
 
 
 async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: EventSink) -> GateResult:

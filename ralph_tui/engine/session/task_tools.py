@@ -278,7 +278,6 @@ class TaskTools:
             return _not_yet(news) if news and not self._task.withdrawn_reason else self._withdrawn()
         agreed = verification.outcome is VerificationOutcome.REVIEWED
         await self._run.gate.accept(task, verification.rests_on if agreed else ())
-        await self._run.reviewer.finished(task.id)
         plan = self._project_state.docs.plan
         left = sum(task.status is not TaskStatus.COMPLETE for task in plan.tasks)
         done = f"{plan.completion_percentage:.0%} of the plan, {left} to go"

@@ -21,6 +21,7 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.formatting import duration, plural, shortlist
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.verification import Tree
 from ralph_tui.engine.core.project_tree import files_of
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject
@@ -450,6 +451,9 @@ def require_started(
             found.append(Obstacle(reason=f"`{check.command}` shows nothing: {lost.sentence}."))
         one = examined.get(check.command)
         if one is None or one.passed:
+            if one and one.runs[-1].tree is Tree.BROKEN and one.runs[-1].passed:
+                text = f"`{check.command}` passes with unparsable sources as well. It shows nothing about the code."
+                warnings.append(text)
             continue
         own = check.source == "criterion"
         if one.result.exit_code is None and (one.result.watches or not own):

@@ -46,7 +46,6 @@ from ralph_tui.engine.verification.evidence.examine import (
 )
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree
-from ralph_tui.engine.verification.work_done import look, objections
 from ralph_tui.guard.sandbox.environ_block import without_keys
 from ralph_tui.guard.shell.statuses import lost_status
 from ralph_tui.store.feature_choice import layout_of
@@ -117,6 +116,26 @@ NO_CHECK_RAN = Receipt(
     "the reason.",
 )
 """The objection to a claim without any check, unless the person allowed it."""
+
+
+NOTHING_CHANGED = NO_CHECK_RAN.model_copy(
+    update={
+        "command": "a change was made",
+        "reason": "no file has changed since this task began",
+        "tail": "None of its criteria is a command that shows that it is done. Do the task. If it was already "
+        "done, add a test that shows it.",
+    }
+)
+"""The objection to a claim for which nothing was done."""
+
+
+TESTS_REMOVED = NO_CHECK_RAN.model_copy(
+    update={
+        "command": "every test is kept",
+        "tail": "Restore these test files. The task does not ask to remove or replace tests.",
+    }
+)
+"""The objection to a claim that removed test files and added none."""
 
 
 RESTORE_CHECK_FILES = (
@@ -256,10 +275,12 @@ class Gate:
             if check.command in known:
                 found[check.command] = known[check.command]
                 continue
-            examined, _ = await self._examiner.examine(command)
+            examined, inspection = await self._examiner.examine(command)
             if examined.result.watches and not self.baseline.needs_ci:
                 self.baseline.set_ci()
-                examined, _ = await self._examiner.examine(command)
+                examined, inspection = await self._examiner.examine(command)
+            if check.source == "backpressure":
+                examined = await self._examiner.control(command, examined, inspection)
             found[check.command] = examined
         return found
 
@@ -314,9 +335,10 @@ class Gate:
         for check in checks:
             judge = all(receipt.ok for receipt in receipts)
             add(await self._run_check(check, permit, task, commands, judge=judge))
-        if task.begun is not None and all(receipt.ok for receipt in receipts):
-            now = await asyncio.to_thread(look, self._root)
-            for objection in objections(task, now, tuple(receipts)):
+        if not receipts:
+            self._inspection = await self._examiner.inspect((), task)
+        if all(receipt.ok for receipt in receipts):
+            for objection in await asyncio.to_thread(self._objections, task, tuple(receipts)):
                 add(objection)
         result = self._result(task, checks, tuple(receipts), prose_criteria(task, rules.checks))
         if must_verify and result.passed and not result.verified and not result.question:
@@ -362,6 +384,17 @@ class Gate:
             also_changed=tuple(path for path in changed if path not in rests_on),
             for_person=any(one.for_person for one in examined.values()),
         )
+
+    def _objections(self, task: Task, receipts: tuple[Receipt, ...]) -> list[Receipt]:
+        """Return what speaks against a claim whose checks passed, and what passing checks cannot show."""
+        found = []
+        shown = any(r.source == "criterion" and r.status is ReceiptStatus.PASSED for r in receipts)
+        if not shown and self.base.is_untouched(task.id, self._inspection):
+            found += [] if self._examiner.tree.written() else [NOTHING_CHANGED]
+        if gone := self._inspection.removed_tests:
+            reason = f"removed: {shortlist(gone, 5)}"
+            found.append(TESTS_REMOVED.model_copy(update={"reason": reason}))
+        return found
 
     async def _run_check(
         self,
@@ -415,6 +448,7 @@ class Gate:
             changed=examined.changed,
             place=examined.place,
             runs=examined.runs,
+            flaky=examined.flaky,
             sandboxed=self._sandboxed,
         )
 
@@ -531,7 +565,8 @@ def _status_of(examined: Examined, limit: float) -> tuple[ReceiptStatus, str]:
     if exit_code is None:
         return ReceiptStatus.TIMED_OUT, f"timed out after {duration(limit)}"
     if exit_code == 0:
-        return ReceiptStatus.PASSED, ""
+        flaky = shortlist(examined.flaky, 3)
+        return ReceiptStatus.PASSED, f"flaky: failed 1 of 2 ({flaky})" if flaky else ""
     return ReceiptStatus.FAILED, f"exit status {exit_code}"
 
 

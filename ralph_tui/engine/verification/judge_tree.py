@@ -15,7 +15,7 @@ import stat
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
@@ -199,11 +199,14 @@ class JudgeTree(PlacedTree):
         )
         return found | ({"PYTHONPATH": ":".join(paths)} if paths else {})
 
-    def broken(self, tree: str, sources: Iterable[str]) -> str:
+    def broken(self, tree: str, is_source: Callable[[str], bool]) -> str:
         """Return a tree whose program sources cannot be parsed: a check that stays green there looks at none of them."""
         held, unparsable = self.store.contents(tree), self.store.put(_UNPARSABLE).object
-        found = {p: held[p] for p in sources if p in held and held[p].mode.startswith("100")}
-        changed = {path: Content(old.mode, unparsable) for path, old in found.items()}
+        changed = {
+            path: Content(old.mode, unparsable)
+            for path, old in held.items()
+            if old.mode.startswith("100") and is_source(path)
+        }
         return self.store.tree_with(tree, changed) if changed else tree
 
     def missing(self, output: str) -> str:

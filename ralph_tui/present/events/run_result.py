@@ -10,11 +10,11 @@ from ralph_tui.domain.verification.verification import TaskVerification, Verific
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.text.figures import money, zoned
 
-MOST_COSTS = 6
+MOST_LISTED = 6
 
 _BASES = {
     VerificationOutcome.VERIFIED: "verified by checks",
-    VerificationOutcome.REVIEWED: "accepted by a reviewer",
+    VerificationOutcome.REVIEWED: "reviewed",
     VerificationOutcome.ACCEPTED: "accepted by you",
     VerificationOutcome.UNVERIFIED: "unverified",
 }
@@ -36,10 +36,11 @@ def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[s
             f"{plural(finished.files_changed, 'file')}, "
             f"+{finished.lines_added:,} -{finished.lines_removed:,} lines"
         )
+    based = [v for task in done if (v := task.verification)]
     bases = [
         f"{len(found)} {_with_check_count(found, words)}"
         for outcome, words in _BASES.items()
-        if (found := [v for task in done if (v := task.verification) and v.outcome is outcome])
+        if (found := [one for one in based if one.outcome is outcome])
     ]
     took: tuple[str, ...] = ()
     if finished:
@@ -48,6 +49,9 @@ def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[s
     facts = {
         "Built": ", ".join(built),
         "Verified": ", ".join(bases),
+        "Rests on": _named(name for one in based for name in one.rests_on),
+        "Also changed": _named(name for one in based for name in one.also_changed),
+        "Flaky": _named(name for one in based for name in one.flaky),
         "Cost": ", ".join(took),
         "Per task": _costs(listed),
         "Try it": one_line(finished.start_command, 200) if finished else "",
@@ -60,12 +64,16 @@ def _with_check_count(verifications: Sequence[TaskVerification], words: str) -> 
     return words.replace("checks", plural(sum(checks), "check")) if all(checks) else words
 
 
+def _named(names: Iterable[str]) -> str:
+    return shortlist(list(dict.fromkeys(one_line(name, 120) for name in names)), MOST_LISTED)
+
+
 def _costs(tasks: Iterable[Task]) -> str:
     paid = sorted(
         ((task.actual_cost_usd, task.id) for task in tasks if task.actual_cost_usd), reverse=True
     )
     named = [f"{one_line(task_id, 40)} {money(cost)}" for cost, task_id in paid]
-    return shortlist(named, MOST_COSTS) if len(paid) > 1 else ""
+    return shortlist(named, MOST_LISTED) if len(paid) > 1 else ""
 
 
 def exit_summary(view: LoopView, finished: LoopFinished) -> tuple[str, ...]:
@@ -75,7 +83,10 @@ def exit_summary(view: LoopView, finished: LoopFinished) -> tuple[str, ...]:
         facts["Next"] = after
     name = f"{one_line(view.project, 60)}: " if view.project else ""
     head = f"{name}{one_line(finished.reason, 300).rstrip('.')}."
-    return tuple(map(zoned, (head, *(f"  {label:<9} {text}" for label, text in facts.items()))))
+    width = max(9, *map(len, facts))
+    return tuple(
+        map(zoned, (head, *(f"  {label:<{width}} {text}" for label, text in facts.items())))
+    )
 
 
 def next_step(tasks: Iterable[Task], finished: LoopFinished) -> str:

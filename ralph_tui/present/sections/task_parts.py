@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 
 from ralph_tui.domain.events import IterationFinished
-from ralph_tui.domain.formatting import plural, took
+from ralph_tui.domain.formatting import plural, shortlist, took
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import head, inert, one_line
 from ralph_tui.domain.verification.check_commands import runnable_command
-from ralph_tui.domain.verification.verification import Receipt, criterion_text, receipt_facts
+from ralph_tui.domain.verification.verification import (
+    MOST_SHOWN,
+    Receipt,
+    criterion_text,
+    receipt_facts,
+)
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Iteration, TaskHistory
 from ralph_tui.present.board.board_rows import complete_ids, group_of, look_of_group
@@ -87,6 +92,12 @@ def _completion_basis(task: Task) -> list[Line]:
     by = f", by {basis.by}" if basis.by else ""
     why = f": {basis.reason}" if basis.reason else ""
     lines: list[Line] = [[Span(f"{basis.outcome.value}{by}{why}", tone)]]
+    named = {"Rests on": basis.rests_on, "Also changed": basis.also_changed, "Flaky": basis.flaky}
+    lines += [
+        [Span(f"{label}: ", Tone.MUTED), Span(inert(shortlist(names, MOST_SHOWN)), Tone.WARN)]
+        for label, names in named.items()
+        if names
+    ]
     if commit is not None and commit.pending:
         lines.append([Span("not committed yet", Tone.WARN)])
     elif commit is not None and commit.hash:

@@ -16,11 +16,12 @@ from ralph_tui.domain.verification.verification import (
     Receipt,
     ReceiptStatus,
 )
-from ralph_tui.engine.verification.baseline import Baseline
+from ralph_tui.engine.verification.baseline import Baseline, require_started
 from ralph_tui.engine.verification.check_command import KEPT_BYTES, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import (
     Gate,
+    all_checks,
     gate_environment,
     plan_checks,
     prose_criteria,
@@ -252,3 +253,23 @@ async def test_a_first_claim_is_compared_with_the_tests_before_the_run(tmp_path:
     assert refused.receipts[0].reason == "1 test (test_total.TotalTest.test_some) no longer ran"
     write(tmp_path, {"total.py": "some = 3\n"})
     assert (await gate.run(task, "")).passed
+
+
+async def test_a_check_of_the_project_that_looks_at_no_source_is_named_before_anything_is_spent(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, {"app.py": "x = 1\n", "blind.sh": "true\n", "reads.sh": "python3 app.py\n"})
+    commands = ("sh blind.sh", "sh reads.sh")
+    gate = Gate(
+        tmp_path,
+        rules=lambda: GateRules(commands=commands),
+        timeout=60,
+        environment=check_environment(),
+        review=_allow,
+        emit=lambda _: None,
+    )
+    examined = await gate.examine_all()
+    warnings = require_started(tmp_path, all_checks((), gate.rules()), examined, (), ())
+    assert warnings == (
+        "`sh blind.sh` passes with unparsable sources as well. It shows nothing about the code.",
+    )

@@ -311,7 +311,7 @@ async def test_broken_sources_are_red_in_every_language_and_data_is_as_it_was(
     made = Place(
         tmp_path / "project", {**files, "data.json": "{}", "+x tool": "#!/bin/sh\n"}, confined=False
     )
-    broken = made.tree.broken(made.tree.start(), [*SOURCES, "tool", "gone.py"])
+    broken = made.tree.broken(made.tree.start(), {*SOURCES, "tool", "gone.py"}.__contains__)
     for tree, green in ((made.tree.base, True), (broken, False)):
         made.tree.write(tree)
         for _, command in SOURCES.values():

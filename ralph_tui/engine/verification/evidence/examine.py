@@ -32,10 +32,12 @@ from ralph_tui.domain.verification.verification import (
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.check_inputs import builds, targets_exist
-from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side
+from ralph_tui.engine.verification.evidence.check_names import is_test_file
+from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side, is_source
 from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
+    ONLY,
     SCRIPT_WRAPPER,
     join_environments,
     programs,
@@ -52,6 +54,8 @@ _LOAD_FAILURES = {
     9: "is not allowed in NODE_OPTIONS",
 }
 """The output of runners that cannot load a reporter, by exit status."""
+_QUICK = 20.0
+"""Seconds that a check may take if it runs once more for more evidence."""
 _REMOVED = "a test runner's report was removed while the check ran"
 _NAMED = 5
 _OUTPUT_BYTES = 16 * 1024 * 1024
@@ -105,6 +109,8 @@ class Examined(Model):
     judged: dict[str, str] = Field(default_factory=dict)
     """The outcome of each test in the judge tree."""
     runs: tuple[TreeRun, ...] = ()
+    flaky: tuple[str, ...] = ()
+    """Tests that failed at first and passed when they ran again."""
     shown: bool = True
     """Whether the check shows the work: it was red before, or its new tests notice the work."""
     question: str = ""
@@ -190,8 +196,10 @@ class Examiner:
         self._environment = environment
         self._written_at = 0
         """When the judge tree was last written, in nanoseconds."""
-        self._only_here: set[str] = set()
+        self._only_here: dict[str, TreeRun] = {}
         """The checks that do not pass in a clean tree of the base either, although they do in place."""
+        self._looking: set[str] = set()
+        """The checks that fail in the judge tree without the work, or with sources that cannot be parsed."""
         self._seen: set[str] = set()
         """The checks that passed in the judge tree in this run."""
 
@@ -223,9 +231,14 @@ class Examiner:
         before = self._before(known_as or command)
         since = _clock()
         here = await self._run_with_reports(command)
+        steady, flaky = await self._run_again(command, here, before)
         inspection = await self.inspect((command, *commands), task)
         written = _written(self._root, inspection.originals, since)
-        examined = self._judge(here, before, inspection)
+        if flaky and not _touched(flaky, inspection):
+            here = steady
+        else:
+            flaky = ()
+        examined = self._judge(here, before, inspection).model_copy(update={"flaky": flaky})
         if not examined.passed or not judge or task is None:
             return examined, inspection
         if inspection.trouble:
@@ -245,6 +258,43 @@ class Examiner:
                 found = {"question": f"the judge tree cannot be made: {error.message}"}
             examined = examined.model_copy(update=found)
         return examined, inspection
+
+    async def control(self, command: str, examined: Examined, inspection: Inspection) -> Examined:
+        """Return the result of a passed check with what it shows of sources that cannot be parsed."""
+        if not examined.passed or not inspection.claim or examined.result.seconds > _QUICK:
+            return examined
+        runners = (RunnerKind.PYTEST,) if examined.counts is not None else ()
+        here = _Ran(result=examined.result, report=TestReport(runners=runners))
+        case = _Case(command, Task(id="project"), here, Before(), inspection)
+        with contextlib.suppress(SetupError):
+            runs = await self._control(case, inspection.claim)
+            return examined.model_copy(update={"runs": (*examined.runs, *runs)})
+        return examined
+
+    async def _run_again(
+        self, command: str, here: _Ran, before: Before
+    ) -> tuple[_Ran, tuple[str, ...]]:
+        """Run the few tests that failed and passed before once more, alone where their runner can; return those that pass."""
+        suspects, known = here.report.failing, before.outcomes or {}
+        if not here.result.exit_code or not 0 < len(suspects) <= _NAMED or here.report.faults:
+            return here, ()
+        alone = here.report.runners == (RunnerKind.PYTEST,)
+        if any(known.get(name) != "passed" for name in suspects) or not (
+            alone or here.result.seconds < _QUICK
+        ):
+            return here, ()
+        again = await self._run_with_reports(command, only=suspects if alone else ())
+        outcomes = again.report.outcomes
+        if any(outcomes.get(name) != "passed" for name in suspects) or (
+            again.result.exit_code and not alone
+        ):
+            return here, ()
+        report = here.report if alone else again.report
+        report = report.model_copy(
+            update={"outcomes": {**report.outcomes, **outcomes}, "failing_exit": False}
+        )
+        result = here.result.model_copy(update={"exit_code": 0})
+        return _Ran(result=result, report=report), suspects
 
     def _judge(self, here: _Ran, before: Before, inspection: Inspection) -> Examined:
         found: tuple[str, ...] = ()
@@ -278,7 +328,7 @@ class Examiner:
         held = case.held
         store, runs = self.tree.store, [here.on(Tree.HERE)]
         tree = store.tree_with(inspection.claim, held) if held else inspection.claim
-        shown, vacuous, judged = before.green is not True, False, here.report.outcomes
+        vacuous, judged = False, here.report.outcomes
         if needed:
             there = await self._run_on(tree, command)
             vacuous = _only_new_tests(here, there, before, inspection)
@@ -288,27 +338,44 @@ class Examiner:
                 lost = _lost(here, there, before, inspection)
             runs.append(there.on(Tree.JUDGE, lost))
             if lost:
-                return await self._cause(case, lost, tuple(runs), differs=bool(held))
-            if asked := await self._objection(case, there, tree, turned=shown and not vacuous):
+                return await self._cause(case, there, lost, tuple(runs), differs=bool(held))
+            turned = before.green is not True and not vacuous
+            if asked := await self._objection(case, there, tree, turned=turned):
                 return {**asked, "runs": tuple(runs)}
             self._seen.add(command)
             judged = there.report.outcomes
-        if (before.green or vacuous) and here.reported and inspection.checks:
-            base = await self._run_on(
-                store.tree_with(inspection.claim, inspection.product), command
-            )
-            noticed = _noticing(here, base)
+        found = await self._shown(case, tree, runs, vacuous=vacuous)
+        place = Place.COPY if needed else Place.HERE
+        return {"place": place, "judged": judged, **found, "runs": tuple(runs)}
+
+    async def _shown(
+        self, case: _Case, tree: str, runs: list[TreeRun], *, vacuous: bool
+    ) -> dict[str, object]:
+        """Find out whether a check that passes in the judge tree shows the work; add the runs that it takes."""
+        inspection, green = case.inspection, case.before.green
+        files = tuple(change.path for change in inspection.checks)
+        if (case.task.shows == "kept" or green is False) and not vacuous:
+            without = () if green else (inspection.base, self.tree.base)
+            controls = await self._control(case, tree, *without)
+            runs += controls
+            if controls and controls[-1].passed:
+                what = "with sources that cannot be parsed" if green else "without the work"
+                question = f"`{case.command}` passes in the judge tree {what} as well, so it does not look at it"
+                return _asked(question, files, ())
+        shown = green is not True
+        if (green or vacuous) and case.here.reported and files:
+            old = self.tree.store.tree_with(inspection.claim, inspection.product)
+            base = await self._run_on(old, case.command)
+            noticed = _noticing(case.here, base)
             found = f"{shortlist(noticed, _NAMED)} fails without the work" if noticed else ""
             runs.append(base.on(Tree.BASE, found))
             shown = bool(noticed)
         if vacuous and not shown:
-            files = tuple(change.path for change in inspection.checks)
             question = (
-                f"`{command}` passes only with new tests, which pass without the work as well"
+                f"`{case.command}` passes only with new tests, which pass without the work as well"
             )
-            return _asked(question, files, tuple(runs))
-        place = Place.COPY if needed else Place.HERE
-        return {"runs": tuple(runs), "shown": shown, "place": place, "judged": judged}
+            return _asked(question, files, ())
+        return {"shown": shown}
 
     async def _objection(
         self, case: _Case, there: _Ran, tree: str, *, turned: bool
@@ -348,13 +415,18 @@ class Examiner:
             other = await asyncio.to_thread(self._base.with_other_numbers, case.inspection)
         if other:
             less = await self._run_on(self.tree.store.tree_with(tree, other), command)
-            if less.result.exit_code == 0:
+            if less.result.exit_code == 0 and await self._reads(case, tree, other):
                 names = shortlist(tuple(other), _NAMED)
                 question = (
                     f"`{command}` passes with other numbers in {names}, too: nothing was compared"
                 )
                 return _asked(question, (), ())
         return None
+
+    async def _reads(self, case: _Case, tree: str, tests: Mapping[str, Content]) -> bool:
+        """Return whether a check reads the tests, unlike `test -f`: it fails if they cannot be parsed."""
+        broken = await asyncio.to_thread(self.tree.broken, tree, tests.__contains__)
+        return (await self._run_on(broken, case.command)).result.exit_code != 0
 
     async def _asks_for_less(self, case: _Case, there: _Ran) -> dict[str, object] | None:
         """Return a question if a check passes only because its settings or marks in the sources ask for less.
@@ -379,7 +451,7 @@ class Examiner:
         return _asked(question, files, ())
 
     async def _cause(
-        self, case: _Case, lost: str, runs: tuple[TreeRun, ...], *, differs: bool
+        self, case: _Case, there: _Ran, lost: str, runs: tuple[TreeRun, ...], *, differs: bool
     ) -> dict[str, object]:
         command, task, here, before, inspection = case
         files = inspection.held_back
@@ -406,11 +478,23 @@ class Examiner:
                 f"`{command}` passes only in place, where {shortlist(files, _NAMED)} changed, too"
             )
             return _asked(question, files, runs)
-        if await self._fails_in_base(command, before, inspection):
-            return {"runs": runs, "shown": False, "place": Place.ONLY_HERE}
-        return _asked(
-            f"`{command}` passes only in place, not in a clean tree ({lost})", files, runs
-        )
+        return await self._judged_here(case, there, lost, runs)
+
+    async def _judged_here(
+        self, case: _Case, there: _Ran, lost: str, runs: tuple[TreeRun, ...]
+    ) -> dict[str, object]:
+        """Judge a check in place that was green before the work and never passes in a clean tree; name what it lacks there."""
+        command, _, _, before, inspection = case
+        if missing := await asyncio.to_thread(self.tree.missing, there.result.tail):
+            lost = f"{lost}; {missing} is missing there"
+        if before.green and command not in self._only_here:
+            base = await self._run_on(inspection.base, command)
+            if _lost(base, base, before, inspection) or base.result.exit_code != 0:
+                self._only_here[command] = base.on(Tree.BEFORE, lost)
+        if known := self._only_here.get(command):
+            return {"runs": (*runs, known), "shown": False, "place": Place.ONLY_HERE}
+        question = f"`{command}` passes only in place, not in a clean tree ({lost})"
+        return _asked(question, (), runs)
 
     async def _built(self, build: str, case: _Case) -> _Ran | None:
         """Run a check in the judge tree after a build of its own; None if it does not pass there."""
@@ -424,13 +508,33 @@ class Examiner:
         there = await self._run_on(tree, whole)
         return None if _lost(case.here, there, case.before, inspection) else there
 
-    async def _fails_in_base(self, command: str, before: Before, inspection: Inspection) -> bool:
-        """Return whether a check that was green before the work never passes in a clean tree."""
-        if before.green and command not in self._only_here:
-            base = await self._run_on(inspection.base, command)
-            if _lost(base, base, before, inspection) or base.result.exit_code != 0:
-                self._only_here.add(command)
-        return command in self._only_here
+    async def _control(self, case: _Case, tree: str, *without: str) -> list[TreeRun]:
+        """Run a check where it has to fail, until it does: then it looks at the judge tree.
+
+        Args:
+            tree: The tree in which it passes. A copy with sources that cannot be parsed is the last that it runs on.
+            without: Trees without the work.
+        """
+        if case.command in self._looking:
+            return []
+        inspection, reports = case.inspection, case.here.reported
+        checks = inspection.originals | {change.path for change in inspection.checks}
+
+        def is_broken(path: str) -> bool:
+            judges = path in checks and not (reports and is_test_file(Path(path).name))
+            return (is_source(path) and not judges) or path in inspection.product
+
+        broken = await asyncio.to_thread(self.tree.broken, tree, is_broken)
+        runs: list[TreeRun] = []
+        for other in dict.fromkeys((*without, broken)):
+            if other != tree:
+                ran = await self._run_on(other, case.command)
+                where = Tree.BROKEN if other == broken else Tree.BEFORE
+                runs.append(ran.on(where, _exit_text(ran.result)))
+                if not runs[-1].passed:
+                    self._looking.add(case.command)
+                    break
+        return runs
 
     async def _written_by_base(self, base: str, command: str) -> tuple[str, ...]:
         await self._run_on(base, command)
@@ -444,7 +548,9 @@ class Examiner:
         tail = ran.result.tail.replace(str(self.tree.root), str(self._root))
         return ran.model_copy(update={"result": ran.result.model_copy(update={"tail": tail})})
 
-    async def _run_with_reports(self, check: str, tree: JudgeTree | None = None) -> _Ran:
+    async def _run_with_reports(
+        self, check: str, tree: JudgeTree | None = None, only: tuple[str, ...] = ()
+    ) -> _Ran:
         directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="ralph-report-"))
         cwd, files = (tree.cwd, tree.root) if tree else (self._root, self._root)
         command = tree.command(check) if tree else check
@@ -466,7 +572,8 @@ class Examiner:
             reads_output = {RunnerKind.CARGO, RunnerKind.GO} & {*reporting.runners}
             changes = {
                 "command": with_pipe_failures(reporting.command),
-                "environment": join_environments(own, reporting.environment),
+                "environment": join_environments(own, reporting.environment)
+                | ({ONLY: "\n".join(only)} if only else {}),
                 "keep": _OUTPUT_BYTES if reads_output else 0,
             }
             empty = _state_of(directory)
@@ -568,6 +675,11 @@ def _lost(here: _Ran, there: _Ran, before: Before, inspection: Inspection) -> st
         if names
     ]
     return ", ".join((*parts, *there.report.faults))
+
+
+def _touched(tests: Iterable[str], inspection: Inspection) -> bool:
+    changed = [Path(change.path).stem for change in inspection.checks]
+    return any(stem in name for name in tests for stem in changed)
 
 
 def _noticing(here: _Ran, base: _Ran) -> tuple[str, ...]:

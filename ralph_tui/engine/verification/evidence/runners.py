@@ -16,6 +16,8 @@ REPORTERS = Path(__file__).parent / "reporters"
 """The directory of the reporters that test runners load; no agent may write to it."""
 
 DIRECTORY = "RALPH_TEST_REPORT"
+ONLY = "RALPH_TEST_ONLY"
+"""The variable that names the tests to run, one a line; pytest's reporter leaves the others out."""
 NODE_REPORT = "node.jsonl"
 JEST_REPORT = "jest.json"
 

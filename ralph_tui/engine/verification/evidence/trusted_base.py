@@ -29,6 +29,7 @@ from ralph_tui.engine.verification.evidence.check_names import (
     names_check,
 )
 from ralph_tui.engine.verification.evidence.classify import (
+    Classified,
     Context,
     Side,
     classify,
@@ -44,6 +45,7 @@ from ralph_tui.engine.verification.evidence.installed_packages import (
     site_packages,
 )
 from ralph_tui.store.backup.check_store import BaseRecord, CheckStore
+from ralph_tui.store.export_records import followed_names
 from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
 
 _REF = "refs/trusted/"
@@ -112,6 +114,13 @@ class Inspection(Model):
     @staticmethod
     def only_adds(change: ChangedFile) -> bool:
         return change.kind == "new" and is_test_file(change.path.rpartition("/")[2])
+
+    @property
+    def removed_tests(self) -> tuple[str, ...]:
+        """The removed test files that nobody allowed to remove; none if there are new ones, which may replace them."""
+        tests = [c for c in self.checks if is_test_file(c.path.rpartition("/")[2])]
+        new = any(change.kind == "new" for change in tests)
+        return () if new else tuple(c.path for c in tests if c.kind == "deleted")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -227,6 +236,20 @@ class TrustedBase:
                 found[path] = self.trees.put(other, held[path].mode)
         return found
 
+    def began(self, task_id: str) -> str:
+        return self._record.tasks.get(self._name(task_id), "")
+
+    def is_untouched(self, task_id: str, judged: Inspection) -> bool:
+        """Return whether the project is as it was before the first attempt at a task; a lock that uv makes does not count."""
+        before = self.began(task_id)
+        if not before or not judged.claim:
+            return False
+        written = {*followed_names(self._root)}  # by ralph itself
+        return all(
+            one.path in written or (one.path == "uv.lock" and one.old is None)
+            for one in self.trees.differences(before, judged.claim)
+        )
+
     def accept(
         self, task_id: str, judged: Inspection, settled: Iterable[str] = ()
     ) -> tuple[str, ...]:
@@ -239,8 +262,7 @@ class TrustedBase:
         record = self._record
         if not record.base or not judged.claim:
             return ()
-        known = self._key(task_id)
-        name = known if known in record.tasks else self._task_id  # it may have been renamed
+        name = self._name(task_id)
         claim = self.trees.contents(judged.claim)
         before = self.trees.contents(record.tasks[name]) if name in record.tasks else {}
         agreed = {*settled, *judged.allowed}
@@ -292,6 +314,10 @@ class TrustedBase:
 
     def _key(self, task_id: str) -> str:
         return f"{self._feature}/{task_id}" if self._feature and task_id else task_id
+
+    def _name(self, task_id: str) -> str:
+        known = self._key(task_id)
+        return known if known in self._record.tasks else self._task_id  # it may have been renamed
 
     def _save(self, record: BaseRecord) -> None:
         trees = {"base": record.base, "left": record.left or ""}
@@ -370,6 +396,12 @@ class TrustedBase:
             added=tuple(path for path in self._record.added if path in held),
             faults=changed_packages(self._root, self._record.environment, self._installed()),
         )
+
+    def side_of(self, path: str, commands: tuple[str, ...], task: Task | None) -> Classified:
+        """Return the side that a file of the project has when it changes."""
+        inputs = CheckInputs(self._root, commands, task.description if task else "")
+        data = (self._root / path).read_bytes()
+        return classify(path, b"", data, self._context(self._record.base, inputs, task))
 
     def _context(self, base: str, inputs: CheckInputs, task: Task | None) -> Context:
         present = {path.split("/")[0].partition(".")[0] for path in self._contents(base)}

@@ -5,9 +5,8 @@ Python checks that the lines it quotes exist. The result is "reviewed", never "v
 """
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer, ToolCall, Verdict
 from ralph_tui.domain.verification.check_commands import ProjectChecks
 from ralph_tui.domain.verification.review import CriterionReview, Review, review_problems
 from ralph_tui.domain.verification.verification import GateResult
-from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.engine.core.ports import (
     AfterTool,
     Agent,
@@ -44,69 +42,6 @@ from ralph_tui.engine.verification.judge_tree import PlacedTree
 
 MOST_DIFF = 60_000
 """The most characters of a diff."""
-
-
-class WorkSnapshots:
-    """Snapshots the project's files and compares the snapshots. Every method blocks."""
-
-    def __init__(self, root: Path) -> None:
-        self._store = snapshots_of(root)
-        self._cached_refs: set[str] | None = None
-        """The cached refs of tasks with a snapshot. Only this object writes them during a run."""
-
-    def begin(self, task_id: str) -> None:
-        """Snapshot the files when work on a task begins, unless it already has a snapshot.
-
-        Raises:
-            SetupError: Git is missing or cannot read the project.
-        """
-        if not self._tree_at(task_id):
-            tree = self.take()
-            self._store.git("update-ref", _ref(task_id), tree)
-            self._refs().add(_ref(task_id))
-
-    def forget(self, task_id: str) -> None:
-        if _ref(task_id) in self._refs():
-            self._store.git("update-ref", "-d", _ref(task_id))
-            self._refs().discard(_ref(task_id))
-
-    def take(self) -> str:
-        """Snapshot the current files; return the id of the tree.
-
-        Raises:
-            SetupError: Git is missing or cannot read the project.
-        """
-        return self._store.take()
-
-    def changes(self, task_id: str, now: str) -> str:
-        """Return the diff from a task's snapshot to the tree `now`, or an empty string without a snapshot."""
-        before = self._tree_at(task_id)
-        if not before:
-            return ""
-        form = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")
-        stat = self._store.git("diff", *form, "--stat=120", before, now)
-        text = self._store.git("diff", *form, before, now)
-        text = text.encode("utf-8", "replace").decode()
-        if len(text) > MOST_DIFF:
-            text = (
-                f"{text[:MOST_DIFF]}\n(cut here, after {MOST_DIFF:,} of {len(text):,} characters)\n"
-            )
-        return f"{stat}\n{text}".strip()
-
-    def _tree_at(self, task_id: str) -> str:
-        if _ref(task_id) not in self._refs():
-            return ""
-        return self._store.git("for-each-ref", "--format=%(objectname)", _ref(task_id)).strip()
-
-    def _refs(self) -> set[str]:
-        if self._cached_refs is None and self._store.exists:
-            listed = self._store.git("for-each-ref", "--format=%(refname)", "refs/tasks/")
-            self._cached_refs = set(listed.split())
-        return set() if self._cached_refs is None else self._cached_refs
-
-
-def _ref(task_id: str) -> str:
-    return f"refs/tasks/{hashlib.sha256(task_id.encode()).hexdigest()[:32]}"
 
 
 READ_TOOLS = ("Read", "Grep", "Glob")
@@ -227,6 +162,7 @@ class Reviewer:
         settings: Returns the current settings.
         spec_for: Returns the spec of a session in a directory.
         clock: The wall clock, in UTC.
+        began: Returns the tree of the project before the first attempt at a task; empty if it is not known.
     """
 
     root: Path
@@ -236,26 +172,13 @@ class Reviewer:
     settings: Callable[[], Settings]
     spec_for: Callable[[Path], SessionSpec]
     clock: Callable[[], datetime]
-    _snapshots: WorkSnapshots = field(init=False)
+    began: Callable[[str], str]
 
     def __post_init__(self) -> None:
-        self._snapshots = WorkSnapshots(self.root)
         self._tree = PlacedTree(self.root, "review")
 
     def criteria(self, task: Task, checks: ProjectChecks) -> tuple[str, ...]:
         return criteria_to_review(task, self.settings().phases.building, checks)
-
-    async def begin(self, task: Task) -> None:
-        """Snapshot the project before the first attempt at a task that may be reviewed.
-
-        Raises:
-            SetupError: Git is missing or cannot read the project.
-        """
-        if self.settings().phases.building.review != "off":
-            await asyncio.to_thread(self._snapshots.begin, task.id)
-
-    async def finished(self, task_id: str) -> None:
-        await asyncio.to_thread(self._snapshots.forget, task_id)
 
     async def review(
         self, task: Task, criteria: tuple[str, ...], gate: GateResult, meter: UsageMeter
@@ -281,9 +204,18 @@ class Reviewer:
         return review
 
     def _freeze(self, task_id: str) -> str:
-        now = self._snapshots.take()
+        store = self._tree.store
+        before, now = self.began(task_id), store.take()
         self._tree.write(now)
-        return self._snapshots.changes(task_id, now)
+        if not before:
+            return ""
+        form = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")
+        stat = store.git("diff", *form, "--stat=120", before, now)
+        text = store.git("diff", *form, before, now).encode("utf-8", "replace").decode()
+        if len(text) > MOST_DIFF:
+            cut = f"(cut here, after {MOST_DIFF:,} of {len(text):,} characters)"
+            text = f"{text[:MOST_DIFF]}\n{cut}\n"
+        return f"{stat}\n{text}".strip()
 
     async def _run_session(
         self,

@@ -48,6 +48,11 @@ class _Reporter:
         if self._worker or not config.pluginmanager.hasplugin("dsession"):
             os.environ.pop(DIRECTORY, None)  # a pytest started by a test must not report
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        if wanted := os.environ.get("RALPH_TEST_ONLY"):
+            items[:] = [item for item in items if item.nodeid in wanted.split("\n")]
+
     def pytest_deselected(self, items: Any) -> None:
         self._report.write(kind="deselected", ids=[item.nodeid for item in items])
 

@@ -1,0 +1,141 @@
+"""What a check that passes shows: that it looks at the work, that its tests are steady, and what its place lacks."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain.verification.verification import Place, Tree
+from tests.engine.verification.evidence.projects import (
+    PROJECT,
+    PYTEST,
+    RIGHT,
+    UNITTEST,
+    Changes,
+    Tried,
+)
+
+DONE: Changes = {"total.py": RIGHT}
+GREEN = {**PROJECT, **DONE}
+SCRIPT = "[ -f {outside} ] || exit 1\n"
+COUNTS = """\
+import pathlib
+from total import total
+
+COUNTER = pathlib.Path("{counter}")
+
+
+def test_steady():
+    assert total([1, 2]) == 3
+
+
+def test_unsteady():
+    COUNTER.write_text(COUNTER.read_text() + "x")
+    assert len(COUNTER.read_text()) {passes}
+"""
+
+
+METHODS = """\
+import pathlib, unittest
+from total import total
+
+COUNTER = pathlib.Path("{counter}")
+
+
+class Steps(unittest.TestCase):
+    def test_steady(self):
+        self.assertEqual(total([1, 2]), 3)
+
+    def test_unsteady(self):
+        COUNTER.write_text(COUNTER.read_text() + "x")
+        self.assertTrue(len(COUNTER.read_text()) {passes})
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "command", "changes", "kept", "asked", "last"),
+    [
+        (PROJECT, PYTEST, DONE, False, "", Tree.BEFORE),
+        (PROJECT, "test -f made.txt", {"made.txt": ""}, False, "", Tree.BEFORE),
+        (PROJECT, "sh check.sh", DONE, False, "without the work as well", Tree.BROKEN),
+        (GREEN, PYTEST, {"total.py": f"{RIGHT}\n\nMORE = 1\n"}, True, "", Tree.BROKEN),
+        (GREEN, "sh check.sh", {"total.py": f"{RIGHT}\n\nMORE = 1\n"}, True, "cannot be parsed", Tree.BROKEN),
+        (GREEN, "test -d tests", {"notes.md": "Kept."}, True, "cannot be parsed", Tree.BROKEN),
+        (GREEN, "grep -q a notes.md", {"notes.md": "aa\n"}, True, "", Tree.BROKEN),
+    ],
+)  # fmt: skip
+async def test_a_check_looks_at_the_work_or_shows_nothing(
+    tmp_path: Path,
+    files: Changes,
+    command: str,
+    changes: Changes,
+    kept: bool,
+    asked: str,
+    last: Tree,
+) -> None:
+    outside = tmp_path / "outside"
+    script = {"check.sh": SCRIPT.format(outside=outside), "notes.md": "a"}
+    tried = Tried(tmp_path / "project", {**files, **script}, command)
+    if kept:
+        outside.touch()
+        tried.task = tried.task.model_copy(update={"shows": "kept"})
+    await tried.take_baseline()
+    outside.touch()
+    examined = await tried.claim(changes)
+    assert examined.passed
+    assert asked in examined.question
+    assert bool(asked) is bool(examined.question), examined.question
+    assert examined.runs[-1].tree is last
+    assert examined.runs[-1].passed is bool(asked)
+
+
+async def test_a_check_is_controlled_once(tmp_path: Path) -> None:
+    tried = Tried(tmp_path / "project")
+    await tried.take_baseline()
+    await tried.claim(DONE)
+    first = len(tried.ran)
+    await tried.claim({"total.py": f"{RIGHT}\n\nMORE = 1\n"})
+    assert (first, len(tried.ran)) == (4, 5)
+
+
+async def test_a_check_that_passes_nowhere_else_is_judged_here_and_what_is_missing_is_named(
+    tmp_path: Path,
+) -> None:
+    script = "test -d ../beside || { echo connect ECONNREFUSED 127.0.0.1:6379; exit 1; }\n"
+    (tmp_path / "beside").mkdir()
+    tried = Tried(tmp_path / "project", {**GREEN, "check.sh": script}, "sh check.sh")
+    await tried.take_baseline()
+    examined = await tried.claim({"total.py": f"{RIGHT}\n\nMORE = 1\n"})
+    assert (examined.place, examined.question) == (Place.ONLY_HERE, "")
+    assert examined.runs[-1].reason == "exit status 1; a service at 127.0.0.1:6379 is missing there"
+
+
+@pytest.mark.parametrize("command", [PYTEST, UNITTEST])
+@pytest.mark.parametrize(
+    ("passes", "touched", "flaky"),
+    [("!= 2", "", True), ("< 2", "", False), ("!= 2", "X = 1\n", False)],
+    ids=["once red", "twice red", "touched by the task"],
+)
+async def test_a_test_that_fails_once_is_flaky(
+    tmp_path: Path, command: str, passes: str, touched: str, flaky: bool
+) -> None:
+    counter = tmp_path / "counter"
+    counter.touch()
+    text = (COUNTS if command is PYTEST else METHODS).format(counter=counter, passes=passes)
+    files = {"total.py": RIGHT.replace("sum(numbers)", "3"), "test_steps.py": text}
+    tried = Tried(tmp_path / "project", files, command)
+    await tried.take_baseline()
+    examined = await tried.claim({**DONE, "test_steps.py": text + touched})
+    assert (examined.passed, len(examined.flaky)) == (flaky, int(flaky))
+    assert "test_unsteady" in "".join((*examined.flaky, *examined.failing))
+
+
+async def test_only_the_tests_that_failed_run_again(tmp_path: Path) -> None:
+    counter, other = tmp_path / "counter", tmp_path / "other"
+    counter.touch()
+    text = COUNTS.format(counter=counter, passes="!= 2").replace(
+        "    assert total([1, 2]) == 3\n", f'    open("{other}", "a").write("x")\n'
+    )
+    tried = Tried(tmp_path / "project", {**GREEN, "test_u.py": text})
+    await tried.take_baseline()
+    await tried.claim()
+    assert (len(counter.read_text()), len(other.read_text())) == (4, 3)
