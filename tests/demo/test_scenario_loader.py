@@ -13,7 +13,6 @@ from ralph_tui.demo.scenario_loader import (
     shipped_scenarios,
 )
 from ralph_tui.domain.errors import ConfigError
-from tests.harness import scenarios
 
 WRONG = {
     "unknown key": (
@@ -43,16 +42,6 @@ WRONG = {
         """,
         "line 3, `scripts[0].when`: not a regular expression",
     ),
-    "bad pattern in a list": (
-        """
-        scripts:
-          - turns: [{say: hi}]
-            when:
-              - hello
-              - "["
-        """,
-        "line 6, `scripts[0].when[1]`: not a regular expression",
-    ),
     "bad status": (
         """
         scripts:
@@ -81,13 +70,6 @@ WRONG = {
         """,
         "line 5, `scripts[0].turns[0].fault`: `status` goes with kind `status`, and only with it.",
     ),
-    "negative pace": (
-        """
-        pace: -1
-        scripts: [{when: hello, turns: [{say: hi}]}]
-        """,
-        "line 2, `pace`: input should be greater than or equal to 0.",
-    ),
     "inside alternatives": (
         """
         scripts:
@@ -114,30 +96,6 @@ WRONG = {
           - turns: [{say: hi}]
         """,
         "line 3, `scripts[0]`: needs `phase`, `task` or `when`.",
-    ),
-    "unknown phase": (
-        """
-        scripts:
-          - phase: thinking
-            turns: [{say: hi}]
-        """,
-        "line 3, `scripts[0].phase`: input should be 'discovery', 'planning', 'building' or",
-    ),
-    "a person who waits for less than nothing": (
-        """
-        person: {after: -1}
-        scripts: [{when: hello, turns: [{say: hi}]}]
-        """,
-        "line 2, `person.after`: input should be greater than or equal to 0.",
-    ),
-    "guidance without a moment": (
-        """
-        person:
-          guidance:
-            - say: Use dots.
-        scripts: [{when: hello, turns: [{say: hi}]}]
-        """,
-        "line 4, `person.guidance[0]`: `during` is missing.",
     ),
     "no turns": ("scripts: [{when: hello, turns: []}]", "line 1, `scripts[0].turns`: "),
     "duplicate key": (
@@ -211,17 +169,3 @@ def test_faults_are_suffered_in_order_and_then_are_over() -> None:
 @pytest.mark.parametrize("name", shipped_scenarios())
 def test_what_is_shipped_loads(name: str) -> None:
     assert load_scenario(shipped_scenario(name)).scripts
-
-
-def test_the_harness_pieces_load_together() -> None:
-    text = scenarios.scenario(
-        scenarios.hands_over("a", "half way"),
-        scenarios.finishes("b"),
-        scenarios.claims_too_early("c"),
-        scenarios.stops_without_claim("d"),
-        scenarios.claims_when_reminded("e"),
-        scenarios.gives_up("f"),
-        scenarios.works_forever("g"),
-        scenarios.runs("h", 'sh -c "echo it\'s"'),
-    )
-    assert len(parse_scenario(text).scripts) == 10

@@ -70,11 +70,6 @@ def test_a_turn_that_fits_nothing_is_passed_over() -> None:
     assert said(FIX, user("Task ID: a"), ANSWER, result("Killed")) == "done"
 
 
-def test_the_same_request_gets_the_same_turn() -> None:
-    messages = (user("Task ID: a"), ANSWER, result("FAILED"))
-    assert chosen(FIX, *messages) == chosen(FIX, *messages)
-
-
 def test_a_script_that_is_over_covers_nothing_more() -> None:
     messages = (user("Task ID: a"), ANSWER, result("OK"), ANSWER, user("so?"), ANSWER, user("hm"))
     assert chosen(FIX, *messages) is None

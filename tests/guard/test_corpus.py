@@ -11,7 +11,6 @@ from ralph_tui.config.settings import SafetySettings
 from ralph_tui.guard.analysis.judge import judge_command
 from ralph_tui.guard.core.policy import RULED, Policy
 from tests.cli.processes import ralph
-from tests.guard import tables
 
 POLICY = Policy(root=Path("/work/proj"))
 CORPUS = [
@@ -21,13 +20,6 @@ ADVERSARIAL = [
     json.loads(line)
     for line in Path(__file__).with_name("adversarial.jsonl").read_text().splitlines()
 ]
-DENIED = {
-    "git": tables.GIT_DENIED,
-    "run": tables.RUN_DENIED,
-    "packages": tables.PACKAGES_DENIED,
-    "destructive": tables.DESTRUCTIVE_DENIED,
-}
-ALLOWED = {"git": tables.GIT_ALLOWED, "run": tables.RUN_ALLOWED}
 
 
 def test_the_command_line_judges_every_line_as_its_author_did(tmp_path: Path) -> None:
@@ -78,6 +70,12 @@ def test_each_class_of_the_corpus_in_other_words() -> None:
         verdict = judge_command(command, beside_others if kind == "in_tmp" else policy)
         if (verdict.decision, verdict.command) != (expect, becomes):
             wrong.append((kind, expect, command, verdict.message))
+        elif expect == "deny" and not all(
+            (verdict.rule, verdict.part, verdict.reason, verdict.instead)
+        ):
+            wrong.append((kind, "deny with words", command, verdict.message))
+        elif becomes and judge_command(becomes, policy).decision != "allow":
+            wrong.append((kind, "allow what it becomes", command, becomes))
     assert not wrong
     assert len(list(classes())) > 5000
 
@@ -90,27 +88,6 @@ def test_what_the_settings_block_at_first_is_held_to_the_finer_rules(command: st
     assert judge_command(command, policy).decision == "allow"
     for words in ("rm -rf ../x", "docker rm x", "pip install x", "python -m venv x"):
         assert judge_command(words, policy).decision == "deny"
-
-
-@pytest.mark.parametrize("group", DENIED)
-def test_denied(group: str) -> None:
-    verdicts = {command: judge_command(command, POLICY) for command in DENIED[group]}
-    assert [command for command, v in verdicts.items() if v.decision != "deny"] == []
-    silent = [c for c, v in verdicts.items() if not (v.rule and v.part and v.reason and v.instead)]
-    assert silent == []
-
-
-@pytest.mark.parametrize("group", ALLOWED)
-def test_allowed(group: str) -> None:
-    verdicts = {command: judge_command(command, POLICY) for command in ALLOWED[group]}
-    assert [(c, v.message) for c, v in verdicts.items() if v.decision != "allow"] == []
-
-
-@pytest.mark.parametrize(("command", "becomes"), tables.REWRITES.items())
-def test_rewritten(command: str, becomes: str) -> None:
-    verdict = judge_command(command, POLICY)
-    assert (verdict.decision, verdict.command) == ("rewrite", becomes), verdict.message
-    assert judge_command(becomes, POLICY).decision == "allow"
 
 
 @pytest.mark.parametrize(
