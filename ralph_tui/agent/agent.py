@@ -82,19 +82,16 @@ class ClaudeAgent:
     async def close(self) -> None:
         """See `Agent.close`. Does not wait for a standby session that is still starting."""
         try:
-            await self._drop_standby()
+            if self._standby is not None:
+                self._standby.cancel()
+                await asyncio.wait([self._standby])
+                if self._standby.cancelled():
+                    self._standby = None
+            if (session := await self._pop_standby()) is not None:
+                await session.close()
         finally:
             self._launcher.close()
             self._skills.close()
-
-    async def _drop_standby(self) -> None:
-        if self._standby is not None:
-            self._standby.cancel()
-            await asyncio.wait([self._standby])
-            if self._standby.cancelled():
-                self._standby = None
-        if (session := await self._pop_standby()) is not None:
-            await session.close()
 
     async def _pop_standby(self) -> ClaudeSession | None:
         standby, self._standby = self._standby, None

@@ -164,10 +164,6 @@ def _kind_of_error(facts: ResultFacts) -> FailureClass:
         return FailureClass.NETWORK
     if facts.assistant_error in _BY_ERROR:
         return _BY_ERROR[facts.assistant_error]
-    return _kind_of_status(facts)
-
-
-def _kind_of_status(facts: ResultFacts) -> FailureClass:
     status = facts.api_status
     if status in _BY_STATUS:
         return _BY_STATUS[status]

@@ -98,7 +98,16 @@ class Translator:
             case AssistantMessage():
                 return self._assistant(message)
             case UserMessage():
-                return self._user(message)
+                if isinstance(message.content, str):
+                    return []
+                results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+                patch = patch_text(message.tool_use_result) if len(results) == 1 else ""
+                return [
+                    self._finish(
+                        block.tool_use_id, self._outcome(block), result_text(block.content), patch
+                    )
+                    for block in results
+                ]
             case ResultMessage():
                 return self._result(message)
             case RateLimitEvent():
@@ -173,16 +182,6 @@ class Translator:
                 call = ToolCall(tool_id=block.id, name=block.name, input=block.input)
                 items += self.start_tool(call, parent)
         return items
-
-    def _user(self, message: UserMessage) -> list[AgentItem]:
-        if isinstance(message.content, str):
-            return []
-        results = [block for block in message.content if isinstance(block, ToolResultBlock)]
-        patch = patch_text(message.tool_use_result) if len(results) == 1 else ""
-        return [
-            self._finish(block.tool_use_id, self._outcome(block), result_text(block.content), patch)
-            for block in results
-        ]
 
     def _outcome(self, block: ToolResultBlock) -> ev.ToolOutcome:
         if block.tool_use_id in self._denied:

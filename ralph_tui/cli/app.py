@@ -280,7 +280,8 @@ def _explain_misuse(error: Exception) -> int:
     message: str = getattr(error, "format_message", error.__str__)()
     for pattern, replacement in _PLAIN_WORDS:
         message = re.sub(pattern, replacement, message)
-    command = _command_of(error)
+    path = getattr(getattr(error, "ctx", None), "command_path", "")
+    command = "ralph COMMAND" if path in ("", "ralph") else path
     hint = f"`{command} --help` shows the usage, `ralph --help` lists the commands."
     if message.startswith("No such command") and command == "ralph COMMAND":
         hint += ' Put a request in quotes: ralph "A habit tracker".'
@@ -295,8 +296,3 @@ def _options_of(command: str) -> frozenset[str]:
         typer.main.get_command(app), "commands", {}
     )
     return frozenset(name for one in commands[command].params for name in one.opts)
-
-
-def _command_of(error: Exception) -> str:
-    path = getattr(getattr(error, "ctx", None), "command_path", "")
-    return "ralph COMMAND" if path in ("", "ralph") else path

@@ -87,9 +87,15 @@ def _translate_section(made: Translation, section: str, inside: Mapping[str, obj
 
 def _adopted(made: Translation, key: str, value: str) -> bool:
     if key == "defaults.timeout_minutes":
-        _translate_minutes(made, key, value)
+        if value.isdecimal() and int(value) > 0:
+            made.adopt(key, "phases.building.iteration_timeout_seconds", int(value) * _MINUTE)
+        else:
+            made.leave_out(key, _NO_NUMBER)
     elif key in _NUMBERS:
-        _translate_number(made, key, value)
+        if value.isdecimal():
+            made.adopt(key, _NUMBERS[key], int(value))
+        else:
+            made.leave_out(key, _NO_NUMBER)
     elif key in _TEXTS:
         made.adopt(key, _TEXTS[key], value)
     elif key in _SWITCHES:
@@ -97,20 +103,6 @@ def _adopted(made: Translation, key: str, value: str) -> bool:
     else:
         return False
     return True
-
-
-def _translate_number(made: Translation, key: str, value: str) -> None:
-    if value.isdecimal():
-        made.adopt(key, _NUMBERS[key], int(value))
-    else:
-        made.leave_out(key, _NO_NUMBER)
-
-
-def _translate_minutes(made: Translation, key: str, value: str) -> None:
-    if value.isdecimal() and int(value) > 0:
-        made.adopt(key, "phases.building.iteration_timeout_seconds", int(value) * _MINUTE)
-    else:
-        made.leave_out(key, _NO_NUMBER)
 
 
 def _translate_checks(made: Translation, inside: object) -> None:

@@ -120,7 +120,12 @@ class AutoPerson:
 
     async def _act(self, docs: Documents, emit: EventSink) -> bool:
         self._update_pending(docs, emit)
-        await self._give_guidance(docs, emit)
+        for guidance in self._persona.guidance:
+            task = docs.plan.task(guidance.during)
+            working = task is not None and task.status is TaskStatus.IN_PROGRESS
+            if working and guidance not in self._given:
+                self._given.add(guidance)
+                await self._attempt(lambda g=guidance: self._controls.inject(g.say), emit)  # type: ignore[misc]  # the default binds the loop's value
         if self._pending is None or self.seconds_left != 0:
             return False
         await self._answer(self._pending, emit)
@@ -145,14 +150,6 @@ class AutoPerson:
             emit(Notice(level="info", text=text))
         elif before.tasks != now.tasks:
             self.yield_to_person()  # a person is editing the plan
-
-    async def _give_guidance(self, docs: Documents, emit: EventSink) -> None:
-        for guidance in self._persona.guidance:
-            task = docs.plan.task(guidance.during)
-            working = task is not None and task.status is TaskStatus.IN_PROGRESS
-            if working and guidance not in self._given:
-                self._given.add(guidance)
-                await self._attempt(lambda g=guidance: self._controls.inject(g.say), emit)  # type: ignore[misc]  # the default binds the loop's value
 
     async def _answer(self, pending: AwaitedAnswer, emit: EventSink) -> None:
         if not await self._attempt(lambda: self._send(pending), emit):

@@ -14,7 +14,6 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.formatting import plural
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.view.metrics import Metric
     from ralph_tui.present.sections.run_report import RunReport
     from ralph_tui.store.project import Project
 
@@ -93,18 +92,14 @@ def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> Non
     if as_json:
         out_json([{**m.model_dump(), "value": m.value} for m in found])
     else:
-        _print_metrics(found)
+        from ralph_tui.present.sections.history_table import metric_words
 
-
-def _print_metrics(found: "tuple[Metric, ...]") -> None:
-    from ralph_tui.present.sections.history_table import metric_words
-
-    width = max(len(metric.title) for metric in found)
-    for metric in found:
-        words = metric_words(metric)
-        verdict = f"  {words.verdict}" if words.verdict else ""
-        out(f"{metric.title.ljust(width)}  {words.value.rjust(7)}  {words.counted}{verdict}")
-        out(f"  {words.about}")
+        width = max(len(metric.title) for metric in found)
+        for metric in found:
+            words = metric_words(metric)
+            verdict = f"  {words.verdict}" if words.verdict else ""
+            out(f"{metric.title.ljust(width)}  {words.value.rjust(7)}  {words.counted}{verdict}")
+            out(f"  {words.about}")
 
 
 @reports.command(epilog=examples("ralph report --html report.html", "ralph report > report.md"))

@@ -107,7 +107,15 @@ class Beginning:
         """Import the plan, or save the text and let the model plan it; return the exit status."""
         with chosen_feature(self.feature):
             if not self.text:
-                self._import()
+                controls = Controls(self.root, tell=note)
+                importing = PlanImport(controls, load_settings(self.root))
+                preview = importing.look(self.given)
+                show(preview)
+                if preview.changes_plan:
+                    if not self.options.yes:
+                        ask(preview, as_json=False)
+                    importing.write(preview)
+                finish(preview, as_json=False, written=preview.changes_plan)
                 return 0
             if self.options.ask:
                 return self._discover() or self._plan()
@@ -116,17 +124,6 @@ class Beginning:
                 out("Next: `ralph plan` plans it.")
                 return 0
             return self._plan()
-
-    def _import(self) -> None:
-        controls = Controls(self.root, tell=note)
-        importing = PlanImport(controls, load_settings(self.root))
-        preview = importing.look(self.given)
-        show(preview)
-        if preview.changes_plan:
-            if not self.options.yes:
-                ask(preview, as_json=False)
-            importing.write(preview)
-        finish(preview, as_json=False, written=preview.changes_plan)
 
     def _save_text(self) -> None:
         project = Project(self.root)

@@ -110,24 +110,18 @@ class TerminalPrompts:
             return
         pending = self._pending[0]
         if pending is not self._asked:
-            self._discard_typed()
-            self._show_question(pending)
+            with contextlib.suppress(termios.error):  # the terminal is gone; reading fails, too
+                termios.tcflush(self._descriptor, termios.TCIFLUSH)
+            if pending.question is not None and not sys.stdout.isatty():
+                for line in question_lines(
+                    glyphs.choose(encoding=sys.stderr.encoding), pending.question
+                ):
+                    sys.stderr.write(f"{line}\n")
             self._asked = pending
         sys.stderr.write(pending.prompt)
         sys.stderr.flush()
         self._showing = True
         self._listen()
-
-    def _show_question(self, pending: _Pending) -> None:
-        if pending.question is not None and not sys.stdout.isatty():
-            for line in question_lines(
-                glyphs.choose(encoding=sys.stderr.encoding), pending.question
-            ):
-                sys.stderr.write(f"{line}\n")
-
-    def _discard_typed(self) -> None:
-        with contextlib.suppress(termios.error):  # the terminal is gone; reading fails, too
-            termios.tcflush(self._descriptor, termios.TCIFLUSH)
 
     def _end_line(self) -> None:
         if self._showing:

@@ -216,7 +216,7 @@ def _with_ends(spec: Spec, found: Sequence[tuple[int, int, str]]) -> Iterator[_S
     used: dict[str, int] = {}
     for number, (start, level, heading) in enumerate(found):
         after = found[number + 1 :]
-        slug = _anchor(heading)
+        slug = re.sub(r"[^\w\- ]", "", heading.strip().casefold()).replace(" ", "-")
         again = used.get(slug, 0)
         used[slug] = again + 1
         yield _Section(
@@ -226,10 +226,6 @@ def _with_ends(spec: Spec, found: Sequence[tuple[int, int, str]]) -> Iterator[_S
             end=next((at for at, other, _ in after if other <= level), len(spec.text)),
             own_end=after[0][0] if after else len(spec.text),
         )
-
-
-def _anchor(heading: str) -> str:
-    return re.sub(r"[^\w\- ]", "", heading.strip().casefold()).replace(" ", "-")
 
 
 def _is_named(task_text: str, task_id: str, spec: Spec, section: _Section) -> bool:

@@ -99,7 +99,11 @@ def foreign_part(document: Mapping[str, JsonValue]) -> ForeignPart | None:
     known = ImplementationPlan.model_fields
     for name in document:
         if name not in known and _guessed_field(name):
-            return _misplaced_field(name)
+            return ForeignPart(
+                place=(name,),
+                message=f"has a field {_quoted(name)} beside 'tasks', which ralph does not read",
+                hint="Only a task has a status, criteria and dependencies: move the field into the tasks, or remove it.",
+            )
     tasks = document.get("tasks")
     return next(_foreign_in_tasks(tasks), None) if isinstance(tasks, list) else None
 
@@ -187,14 +191,6 @@ def _foreign_fields(unknown: Mapping[str, str], index: int) -> ForeignPart:
         message=f"has a field {_quoted(first)}, which ralph's plans do not have"
         + (f"; it comes from {tool}" if tool else ""),
         hint=f"Rename {names}.{f' {PLAN_FROM_FILE}' if tool else ''}",
-    )
-
-
-def _misplaced_field(name: str) -> ForeignPart:
-    return ForeignPart(
-        place=(name,),
-        message=f"has a field {_quoted(name)} beside 'tasks', which ralph does not read",
-        hint="Only a task has a status, criteria and dependencies: move the field into the tasks, or remove it.",
     )
 
 

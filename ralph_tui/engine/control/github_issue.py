@@ -60,7 +60,15 @@ def fetch_issue(root: Path, given: str) -> Issue:
     command = ["gh", "issue", "view", wanted, "--json", _FIELDS]
     status, output, errors = _run(command, root, given)
     if status == 0:
-        return _issue(output, given)
+        try:
+            found = json.loads(output.decode("utf-8"))
+            number, title, body, url = (found[name] for name in _FIELDS.split(","))
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise _no_issue(given) from error
+        texts = all(isinstance(text, str) for text in (title, body, url))
+        if not texts or type(number) is not int:
+            raise _no_issue(given)
+        return Issue(number, one_line(title, 300), body, url)
     if status == _NEEDS_LOGIN or "gh auth login" in errors:
         raise RalphError(
             f"Cannot read issue {given}: gh is not logged in.",
@@ -114,18 +122,6 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
-
-
-def _issue(output: bytes, given: str) -> Issue:
-    try:
-        found = json.loads(output.decode("utf-8"))
-        number, title, body, url = (found[name] for name in _FIELDS.split(","))
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise _no_issue(given) from error
-    texts = all(isinstance(text, str) for text in (title, body, url))
-    if not texts or type(number) is not int:
-        raise _no_issue(given)
-    return Issue(number, one_line(title, 300), body, url)
 
 
 def _no_issue(given: str) -> RalphError:

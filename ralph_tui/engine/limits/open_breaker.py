@@ -137,16 +137,13 @@ class CoolDown:
         elif left <= 0:
             await self._run.project_state.wait_changed()
         else:
-            await self._correct_shown_time(left)
+            ends = self._run.clock() + timedelta(seconds=left)
+            if abs(ends - self._until) > CLOCK_TOLERANCE:
+                self._until = ends
+                await change_breaker(
+                    self._run, lambda breaker: breaker.cooling(ends), "the system clock was changed"
+                )
             await self._run.project_state.wait_changed_within(left)
-
-    async def _correct_shown_time(self, left: float) -> None:
-        ends = self._run.clock() + timedelta(seconds=left)
-        if abs(ends - self._until) > CLOCK_TOLERANCE:
-            self._until = ends
-            await change_breaker(
-                self._run, lambda breaker: breaker.cooling(ends), "the system clock was changed"
-            )
 
     async def _approve(self, reason: str, by: str) -> None:
         def change(docs: Documents) -> Documents:

@@ -87,7 +87,10 @@ class RunLimits:
             return changed
         spent = cost_limit_reached(self.costs(), self._run.settings.safety.cost_limits)
         if spent is not None and spent.ends_run:
-            await self._open_breaker(spent.reason)
+            if self._run.docs.breaker.state is not BreakerState.OPEN:
+                await change_breaker(
+                    self._run, lambda breaker: breaker.opened(spent.reason), spent.reason
+                )
             return spent.end
         if self._run.docs.breaker.state is BreakerState.OPEN:
             end = await recover_open_breaker(self._run, self._request, self._limit_reached())
@@ -148,10 +151,6 @@ class RunLimits:
     def costs(self) -> CostMeter:
         docs = self._run.docs
         return CostMeter(session=docs.state.session_cost_usd, total=docs.project_cost)
-
-    async def _open_breaker(self, cause: str) -> None:
-        if self._run.docs.breaker.state is not BreakerState.OPEN:
-            await change_breaker(self._run, lambda breaker: breaker.opened(cause), cause)
 
     def _limit_reached(self) -> End | None:
         most = self._run.settings.phases.building.max_iterations

@@ -212,7 +212,9 @@ class BuildLoop:
         if not await self._can_complete(task):
             await self._block_unverifiable(task)
             return None
-        self._prepare_session(task)
+        if self._run.settings.agent.standby_session:
+            _, spec = self._new_session()
+            self._run.agent.prepare(with_task_model(spec, task))
         if not self._knows_baseline:
             self._knows_baseline = True
             known = self._request.known.items()
@@ -224,11 +226,6 @@ class BuildLoop:
     def _new_session(self) -> tuple[UsageMeter, SessionSpec]:
         meter = session_meter(self._run, self._run_limits.costs())
         return meter, self._spec_for(meter.costs.remaining(meter.limits))
-
-    def _prepare_session(self, task: Task) -> None:
-        if self._run.settings.agent.standby_session:
-            _, spec = self._new_session()
-            self._run.agent.prepare(with_task_model(spec, task))
 
     async def _can_complete(self, task: Task) -> bool:
         building = self._run.settings.phases.building

@@ -207,7 +207,13 @@ class Iteration:
         if interrupted is InterruptReason.TASK_WITHDRAWN or (undisturbed and task.withdrawn_reason):
             return _result(IterationOutcome.SKIPPED, task.withdrawn_reason or interrupted.value)
         if interrupted is not InterruptReason.NONE:
-            return self._interrupted_result(interrupted)
+            reason = describe_interrupt(interrupted, self._meter, self._seconds)
+            if interrupted in (InterruptReason.STOP, InterruptReason.PAUSE):
+                return _result(IterationOutcome.INTERRUPTED, reason)
+            # A cost limit of the run or the project is not the task's fault.
+            spent = cost_limit_reached(self._meter.costs, self._meter.limits)
+            ends_run = interrupted is InterruptReason.COST and spent is not None and spent.ends_run
+            return _result(IterationOutcome.FAILED, reason, retry=not ends_run)
         if ended.failure is not None:
             return self._failed_result(ended.failure)
         return self._unclaimed_result()
@@ -226,15 +232,6 @@ class Iteration:
             counts_as_retry=counts,
             failed_checks=why,
         )
-
-    def _interrupted_result(self, interrupted: InterruptReason) -> IterationResult:
-        reason = describe_interrupt(interrupted, self._meter, self._seconds)
-        if interrupted in (InterruptReason.STOP, InterruptReason.PAUSE):
-            return _result(IterationOutcome.INTERRUPTED, reason)
-        # A cost limit of the run or the project is not the task's fault.
-        spent = cost_limit_reached(self._meter.costs, self._meter.limits)
-        ends_run = interrupted is InterruptReason.COST and spent is not None and spent.ends_run
-        return _result(IterationOutcome.FAILED, reason, retry=not ends_run)
 
     def _unclaimed_result(self) -> IterationResult:
         gate = self._supervisor.tools.gate_result

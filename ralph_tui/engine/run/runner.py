@@ -63,7 +63,6 @@ from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, 
 from ralph_tui.engine.verification.gate import Gate, gate_environment
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from ralph_tui.engine.verification.review.reviewer import Reviewer
-from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write, may_write_unnamed_files
 from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.guard.sandbox.environ_block import blank_keys
@@ -311,7 +310,20 @@ class Runner:
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
         try:
             gate = await self._gate(guard)
-            spec_for = self._spec_maker(phase, policy)
+            inherited = self._services.everything
+            environment = {
+                **self._services.environment,
+                **cli_overlay(policy, inherited),
+                **self._marks,
+                **extra_environment(extras_of(self._settings, phase), inherited),
+            }
+            spec_for = spec_maker(
+                self._project,
+                self._settings_now,
+                environment,
+                phase,
+                sandbox=self._confinement.sandbox,
+            )
             run = self._context(guard, gate, spec_for)
             if self._run_limits is None:
                 self._run_limits = RunLimits(
@@ -355,18 +367,6 @@ class Runner:
         policy = guard_policy(self._project, self._settings, Phase.BUILDING)
         base = agent_environment(policy, self._services.everything)
         return hook_environment(gate_environment(base, self._marks), SHIMS)
-
-    def _spec_maker(self, phase: Phase, policy: Policy) -> SpecFor:
-        inherited = self._services.everything
-        environment = {
-            **self._services.environment,
-            **cli_overlay(policy, inherited),
-            **self._marks,
-            **extra_environment(extras_of(self._settings, phase), inherited),
-        }
-        return spec_maker(
-            self._project, self._settings_now, environment, phase, sandbox=self._confinement.sandbox
-        )
 
     def _settings_now(self) -> Settings:
         return adjusted_settings(self._settings, self._project_state.docs.state.adjusted)

@@ -184,7 +184,11 @@ class TaskSupervisor(SessionSupervisor):
     def record_allowed(self, call: ToolCall) -> None:
         """Record the file that a call writes, and whether it runs tests."""
         if call.name in WRITING_TOOLS:
-            self._record_file(call)
+            path = str(call.input.get("file_path") or call.input.get("notebook_path") or "")
+            root = str(self._run.project.root.resolve())
+            relative = path.removeprefix(root).lstrip("/")
+            if relative and relative not in self.files:
+                self.files.append(relative)
         elif call.name == "Bash":
             command = str(call.input.get("command", ""))
             self._ran_tests = self._ran_tests or bool(TEST_COMMAND.search(command))
@@ -240,13 +244,6 @@ class TaskSupervisor(SessionSupervisor):
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         return await self.tools.answer(name, arguments)
-
-    def _record_file(self, call: ToolCall) -> None:
-        path = str(call.input.get("file_path") or call.input.get("notebook_path") or "")
-        root = str(self._run.project.root.resolve())
-        relative = path.removeprefix(root).lstrip("/")
-        if relative and relative not in self.files:
-            self.files.append(relative)
 
 
 async def stop_on_forbidden_write(

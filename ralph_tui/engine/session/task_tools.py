@@ -106,7 +106,9 @@ class TaskTools:
             case rt.NewTask():
                 acting = self._add_task(given)
             case rt.Memory():
-                return self._remember(given)
+                note = MemoryNote.model_validate(given.model_dump())
+                self.note = self.note.completed_by(note) if self.note else note
+                return rt.answer({"remembered": True, "kept_in": "the memory of this iteration"})
             case rt.TaskRef():
                 acting = self._answer_task_ref(name, given)
             case _:
@@ -147,22 +149,19 @@ class TaskTools:
         if refused := self._wrong_task(ref.task_id):
             return refused
         if name == "ralph_increment_retry":
-            return await self._increment_retry()
+            if self.retry_counted:
+                return rt.error("This attempt is already counted. Python counts each attempt once.")
+            self.retry_counted = True
+            await self._task.change("an attempt failed", retry_count=(self._task.retries + 1))
+            return rt.answer(
+                {
+                    "task_id": self._task.task_id,
+                    "retry_count": self._task.retries,
+                    "blocks_at": self._run.settings.limits.max_attempts_per_task or None,
+                }
+            )
         status = self._task.status.value if self._task.status else "no longer in the plan"
         return rt.answer({"task_id": ref.task_id, "status": status})
-
-    async def _increment_retry(self) -> ToolAnswer:
-        if self.retry_counted:
-            return rt.error("This attempt is already counted. Python counts each attempt once.")
-        self.retry_counted = True
-        await self._task.change("an attempt failed", retry_count=(self._task.retries + 1))
-        return rt.answer(
-            {
-                "task_id": self._task.task_id,
-                "retry_count": self._task.retries,
-                "blocks_at": self._run.settings.limits.max_attempts_per_task or None,
-            }
-        )
 
     def record_tool_use(self) -> None:
         """Record that the model used a tool, so that it may claim again."""
@@ -421,11 +420,6 @@ class TaskTools:
 
         reason = f"added during {self._task.task_id}"
         return (await self._project_state.transact_returning(change, reason)).value
-
-    def _remember(self, memory: rt.Memory) -> ToolAnswer:
-        note = MemoryNote.model_validate(memory.model_dump())
-        self.note = self.note.completed_by(note) if self.note else note
-        return rt.answer({"remembered": True, "kept_in": "the memory of this iteration"})
 
 
 def _not_yet(news: str) -> ToolAnswer:

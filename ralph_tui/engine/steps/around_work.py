@@ -94,7 +94,11 @@ class StepsAroundWork:
 
     async def before(self, task: Task) -> End | None:
         """Run the steps before the work of the next iteration; return an end if the iteration may not begin."""
-        self._warn_commits_off()
+        named = [n for n, s in self._steps.items() if s.type == COMMIT and s.enabled]
+        if self._warns_commits_off and named:
+            self._warns_commits_off = False
+            text = f"The step {named[0]} does nothing: {COMMITS_OFF}."
+            self._run.emit(Notice(level="warning", text=text))
         number = self._run.docs.state.iteration_count + 1
         for name in steps_before(self._run.configured):
             end = await self._runner.run(
@@ -103,13 +107,6 @@ class StepsAroundWork:
             if end is not None:
                 return end
         return None
-
-    def _warn_commits_off(self) -> None:
-        named = [n for n, s in self._steps.items() if s.type == COMMIT and s.enabled]
-        if self._warns_commits_off and named:
-            self._warns_commits_off = False
-            text = f"The step {named[0]} does nothing: {COMMITS_OFF}."
-            self._run.emit(Notice(level="warning", text=text))
 
     async def after(self, *, complete: bool) -> End | None:
         """Run the steps after the work of an iteration; return an end if the run may not continue."""

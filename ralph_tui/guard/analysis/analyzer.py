@@ -307,15 +307,13 @@ class CommandAnalyzer:
                 if content is None:
                     refuse_unreadable(call.shown, "This runs a file that was just downloaded")
                 if (text := as_script(content)) is not None:
-                    self._judge_written(text, call)
-
-    def _judge_written(self, text: Word, call: Invocation) -> None:
-        as_file = replace(call.scope, rewrites=False)  # a rewrite could not change the file
-        try:
-            self.shell(text, replace(call, scope=as_file, feed=None))
-        except DeniedError as error:
-            if error.verdict.rule != "unreadable-command":
-                raise
+                    # A rewrite could not change the file.
+                    as_file = replace(call.scope, rewrites=False)
+                    try:
+                        self.shell(text, replace(call, scope=as_file, feed=None))
+                    except DeniedError as error:
+                        if error.verdict.rule != "unreadable-command":
+                            raise
 
     def _judge_invocation(self, call: Invocation, *, certain: bool = False) -> None:
         scope = call.scope

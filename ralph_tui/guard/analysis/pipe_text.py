@@ -54,7 +54,12 @@ def output_of(command: Command, feed: Word | None) -> Word:
     if program == "tee" and feed is not None:
         return feed
     if program == "find":
-        return _find_output(arguments)
+        tests = next(
+            (i for i, w in enumerate(arguments) if w.text.startswith(("-", "(", "!"))),
+            len(arguments),
+        )
+        paths = found_paths(arguments[:tests] or [literal(".")], arguments[tests:])
+        return _text_word("\n".join(path.text for path in paths))
     return anything()
 
 
@@ -105,14 +110,6 @@ def _unescaped(text: str) -> str:
 
 def _text_word(text: str) -> Word:
     return Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), text)
-
-
-def _find_output(arguments: Sequence[Word]) -> Word:
-    tests = next(
-        (i for i, w in enumerate(arguments) if w.text.startswith(("-", "(", "!"))), len(arguments)
-    )
-    paths = found_paths(arguments[:tests] or [literal(".")], arguments[tests:])
-    return _text_word("\n".join(path.text for path in paths))
 
 
 Content = Word | None

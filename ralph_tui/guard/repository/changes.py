@@ -135,7 +135,10 @@ def compare(
 ) -> Change | None:
     """Return the changes between two snapshots, or None."""
     if before is None or after is None:
-        return _appeared_or_gone(before, after)
+        if before is after:
+            return None
+        text = "the repository was deleted" if before else "a repository was created"
+        return Change((Item(text),))
     found = [
         *_head(before, after),
         *_refs(before, after),
@@ -177,13 +180,6 @@ def ends_run(item: Item, before: Snapshot, follows: Callable[[str, str], bool]) 
             return bool(item.old) and not (item.new and follows(item.old, item.new))
         case _:
             return False
-
-
-def _appeared_or_gone(before: Snapshot | None, after: Snapshot | None) -> Change | None:
-    if before is after:
-        return None
-    text = "the repository was deleted" if before else "a repository was created"
-    return Change((Item(text),))
 
 
 def _author(item: Item, after: Snapshot, *, quiet: bool) -> Author:

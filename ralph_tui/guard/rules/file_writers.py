@@ -184,13 +184,11 @@ def _chmod(call: Invocation) -> None:
     for word in operands[1:]:
         whole = any(path == call.dirs.root for path in call.dirs.resolve(word) or ())
         if whole and not adds:
-            _whole_project(call)
-
-
-def _whole_project(call: Invocation) -> None:
-    recursive = any(o.name in ("-R", "--recursive") for o in parse(call.arguments).options)
-    if recursive:
-        deny("git-files", call.shown, "This also changes .git/", "Name the files to change.")
+            recursive = any(o.name in ("-R", "--recursive") for o in parse(call.arguments).options)
+            if recursive:
+                deny(
+                    "git-files", call.shown, "This also changes .git/", "Name the files to change."
+                )
 
 
 def _dd(call: Invocation) -> None:

@@ -105,14 +105,12 @@ def text_of(node: ast.expr) -> str | None:
         left, right = text_of(node.left), text_of(node.right)
         return None if left is None or right is None else left + right
     if isinstance(node, ast.Call) and name_of(node.func) == "split":
-        return _split_source(node)
+        if isinstance(node.func, ast.Attribute) and not node.args and not node.keywords:
+            return text_of(node.func.value)
+        return (
+            text_of(node.args[0]) if ast.unparse(node.func) == "shlex.split" and node.args else None
+        )
     return None
-
-
-def _split_source(call: ast.Call) -> str | None:
-    if isinstance(call.func, ast.Attribute) and not call.args and not call.keywords:
-        return text_of(call.func.value)
-    return text_of(call.args[0]) if ast.unparse(call.func) == "shlex.split" and call.args else None
 
 
 def fstring_word(node: ast.expr) -> Word | None:

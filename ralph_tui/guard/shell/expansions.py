@@ -126,7 +126,10 @@ class ExpansionReader(Cursor, ABC):
                     raise UnreadableError("a double quote is not closed")
                 return
             if char == "\\":
-                self._escape_in_quotes(out, close)
+                after = self.text[self._position + 1 : self._position + 2]
+                self._position += 2
+                out.add(after if after and after in "$`\\" + close else "\\" + after, "q")
+                self._drop_continuations()
             elif char in "$`":
                 self.expansion(out, quoted=True)
             else:
@@ -135,12 +138,6 @@ class ExpansionReader(Cursor, ABC):
                 self.advance(len(plain))
                 out.add(plain, "q")
         self.advance(1)
-
-    def _escape_in_quotes(self, out: WordBuilder, close: str) -> None:
-        after = self.text[self._position + 1 : self._position + 2]
-        self._position += 2
-        out.add(after if after and after in "$`\\" + close else "\\" + after, "q")
-        self._drop_continuations()
 
     def _ansi_quoted(self, out: WordBuilder) -> None:
         start = at = self._position + 2

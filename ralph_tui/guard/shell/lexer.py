@@ -57,7 +57,10 @@ class Lexer(ExpansionReader):
             out.quoted = True
             self.double_quoted(out, '"')
         elif char == "\\":
-            self._escape(out)
+            self._position += 1
+            out.add(self.text[self._position : self._position + 1] or "\\", "q")
+            self._position += 1
+            self._drop_continuations()
         elif char in "$`":
             self.expansion(out, quoted=False)
         else:
@@ -69,12 +72,6 @@ class Lexer(ExpansionReader):
         plain = match[0] if match else char
         self.advance(len(plain))
         out.add(plain, "u")
-
-    def _escape(self, out: WordBuilder) -> None:
-        self._position += 1
-        out.add(self.text[self._position : self._position + 1] or "\\", "q")
-        self._position += 1
-        self._drop_continuations()
 
     def _metacharacter(self, char: str, out: WordBuilder) -> bool:
         """Read a process substitution, an array or an extended pattern; return False if the word ends instead."""
@@ -142,16 +139,13 @@ class Lexer(ExpansionReader):
     def _skip_lines(self) -> None:
         self._skip_blanks()
         while self.peek(1) == "\n":
-            self._read_line_end()
+            self._position += 1
+            pending, self._pending = self._pending, []
+            for redirect, quoted in pending:
+                redirect.body = self._here_document(redirect, quoted=quoted)
+            if self._continued:
+                self._drop_continuations()
             self._skip_blanks()
-
-    def _read_line_end(self) -> None:
-        self._position += 1
-        pending, self._pending = self._pending, []
-        for redirect, quoted in pending:
-            redirect.body = self._here_document(redirect, quoted=quoted)
-        if self._continued:
-            self._drop_continuations()
 
     def _peek_reserved(self) -> str:
         match = _RESERVED.match(self.peek(LOOKAHEAD))
@@ -211,7 +205,12 @@ class Lexer(ExpansionReader):
         text = "".join(lines)
         same = self.text.startswith(text, start) and self.base >= 0
         base = self.base + start if same else -1
-        return self._body_word(text, base, quoted=quoted)
+        out = WordBuilder()
+        if quoted:
+            out.add(text, "q")
+        else:
+            type(self)(text, base, self._nesting + 1).double_quoted(out, "")
+        return out.word(text, base)
 
     def _body_line(self, *, joined: bool) -> tuple[str, bool]:
         line = ""
@@ -226,14 +225,6 @@ class Lexer(ExpansionReader):
             if not joined or (len(piece) - len(piece.rstrip("\\"))) % 2 == 0:
                 return line + piece, False
             line += piece[:-1]
-
-    def _body_word(self, text: str, base: int, *, quoted: bool) -> Word:
-        out = WordBuilder()
-        if quoted:
-            out.add(text, "q")
-        else:
-            type(self)(text, base, self._nesting + 1).double_quoted(out, "")
-        return out.word(text, base)
 
 
 def as_assignment(word: Word) -> Assignment | None:

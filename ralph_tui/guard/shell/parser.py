@@ -197,16 +197,13 @@ class Parser(Lexer):
                 self.advance(len(word))
                 self._skip_blanks()
                 if word == "time":
-                    self._time_options()
+                    while match := re.match(r"(-p|--)(?=[\s;&|]|$)", self.peek(LOOKAHEAD)):
+                        self.advance(len(match[0]))
+                        self._skip_blanks()
                 if word == "coproc":
                     return self._position, self._coprocess()
             else:
                 return self._position, self.command()
-
-    def _time_options(self) -> None:
-        while match := re.match(r"(-p|--)(?=[\s;&|]|$)", self.peek(LOOKAHEAD)):
-            self.advance(len(match[0]))
-            self._skip_blanks()
 
     def _coprocess(self) -> Command:
         named = re.match(r"[A-Za-z_]\w*[ \t]+(?=[({]|\[\[)", self.peek(80), re.ASCII)

@@ -62,7 +62,10 @@ class Grouping:
             for task_id in moving:
                 self._remove(self._tasks[task_id])
             for task in moving.values():
-                self._insert(task)
+                group = self._group[task.id] = group_of(task, self._done)
+                start = self._find(group, task)
+                self._rows[group][start:start] = self._rows_of(group, task)
+                self._sizes[group] += 1
         self._tasks = tasks
 
     def lay_out(self, width: int, height: int) -> None:
@@ -128,12 +131,6 @@ class Grouping:
         start, end = self._find(group, task), self._find(group, task, bisect_right)
         del self._rows[group][start:end]
         self._sizes[group] -= 1
-
-    def _insert(self, task: Task) -> None:
-        group = self._group[task.id] = group_of(task, self._done)
-        start = self._find(group, task)
-        self._rows[group][start:start] = self._rows_of(group, task)
-        self._sizes[group] += 1
 
     def _rows_of(self, group: Group, task: Task) -> list[BoardRow]:
         titles = title_parts(group, task, self.width, whole=self._shows_whole)

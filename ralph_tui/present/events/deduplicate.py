@@ -1,7 +1,7 @@
 """Detect events that repeat what is known, to keep them out of the stream and the log."""
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.run.breaker import CircuitBreaker
 
 _REPEATABLE = frozenset(
@@ -34,19 +34,19 @@ class Deduplicator:
         elif isinstance(event, ev.PlanLoaded):
             self._task_states = {task.id: (task.status, task.is_held) for task in event.tasks}
         elif isinstance(event, ev.TaskChanged):
-            return self._is_task_news(event.task)
+            known, now = (
+                self._task_states.get(event.task.id),
+                (event.task.status, event.task.is_held),
+            )
+            self._task_states[event.task.id] = now
+            begins = event.task.status is TaskStatus.IN_PROGRESS  # shown by the iteration's heading
+            return known != now and not begins
         elif isinstance(event, ev.BreakerChanged):
             before, self._breaker = self._breaker, event.breaker
             return before.state is not event.breaker.state or bool(
                 increased_counters(before, event.breaker)
             )
         return True
-
-    def _is_task_news(self, task: Task) -> bool:
-        known, now = self._task_states.get(task.id), (task.status, task.is_held)
-        self._task_states[task.id] = now
-        begins = task.status is TaskStatus.IN_PROGRESS  # shown by the iteration's heading
-        return known != now and not begins
 
 
 def increased_counters(before: CircuitBreaker, after: CircuitBreaker) -> tuple[str, ...]:

@@ -100,7 +100,12 @@ def banner_of(
 
 def _without_plan(request: str | None, plans: Sequence[str], keys: Keys) -> Banner:
     if request:
-        return _requested(request, keys)
+        headline = f"Request: {one_line(request, 300)}"
+        advice = hint(
+            keys,
+            "There is no plan yet. Press {build} to continue, or {request} to change the request.",
+        )
+        return Banner(Look("idle", "ready", Tone.INFO), headline, advice, "")
     return _importable(plans, keys) if plans else _no_plan(keys)
 
 
@@ -195,15 +200,6 @@ _LOST = (
     "Its work is saved in .ralph/. Press {build} to continue. An unfinished task returns to the queue. If "
     "another loop starts here, it appears automatically."
 )
-
-
-def _requested(request: str, keys: Keys) -> Banner:
-    headline = f"Request: {one_line(request, 300)}"
-    advice = hint(
-        keys,
-        "There is no plan yet. Press {build} to continue, or {request} to change the request.",
-    )
-    return Banner(Look("idle", "ready", Tone.INFO), headline, advice, "")
 
 
 def _importable(plans: Sequence[str], keys: Keys) -> Banner:

@@ -27,7 +27,12 @@ def export_text(form: str, chronicle: RunHistory, metrics: Sequence[Metric], lef
         form: `csv`, `json` or `md`.
     """
     if form == "csv":
-        return _csv(chronicle.iterations)
+        out = io.StringIO()
+        writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        for row in _rows(chronicle.iterations):
+            writer.writerow({name: _cell(row[name]) for name in _COLUMNS})
+        return out.getvalue()
     if form == "json":
         return _json(chronicle, metrics, left)
     return _markdown(chronicle, metrics, left)
@@ -47,15 +52,6 @@ def forecast_of(chronicle: RunHistory, open_tasks: int | None) -> Forecast:
 
 def _rows(iterations: Sequence[Iteration]) -> list[dict[str, object]]:
     return [it.model_dump(mode="json", include=set(_COLUMNS)) for it in iterations]
-
-
-def _csv(iterations: Sequence[Iteration]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    for row in _rows(iterations):
-        writer.writerow({name: _cell(row[name]) for name in _COLUMNS})
-    return out.getvalue()
 
 
 def _cell(value: object) -> object:

@@ -35,7 +35,9 @@ def task_parts(task: Task, view: LoopView, past: TaskHistory | None, glyphs: Gly
         past: The task's history in the journal; None until it is read.
     """
     attempts = past.attempts if past is not None else ()
-    receipts = _receipts(task, view, past)
+    is_latest = view.gate_task_id == task.id
+    found = view.receipts if is_latest else past.receipts if past is not None else ()
+    receipts = {receipt.command: receipt for receipt in found}
     parts = [
         Part("State", _state(task, view, glyphs)),
         Part("Description", [[Span(t)] for t in _text_lines(task.description)]),
@@ -52,12 +54,6 @@ def task_parts(task: Task, view: LoopView, past: TaskHistory | None, glyphs: Gly
         Part("Notes", [[Span(t)] for t in _text_lines(task.completion_notes or "")]),
     ]
     return [part for part in parts if part.lines]
-
-
-def _receipts(task: Task, view: LoopView, past: TaskHistory | None) -> dict[str, Receipt]:
-    is_latest = view.gate_task_id == task.id
-    found = view.receipts if is_latest else past.receipts if past is not None else ()
-    return {receipt.command: receipt for receipt in found}
 
 
 def _text_lines(text: str) -> list[str]:

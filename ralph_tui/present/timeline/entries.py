@@ -86,10 +86,6 @@ def passes(entry: Entry, entry_filter: EntryFilter) -> bool:
         return isinstance(entry, TextEntry)
     if entry_filter is EntryFilter.CALLS:
         return isinstance(entry, CallEntry | CheckEntry)
-    return _is_trouble(entry)
-
-
-def _is_trouble(entry: Entry) -> bool:
     if isinstance(entry, CallEntry):
         return entry.call.state in (CallState.FAILED, CallState.DENIED, CallState.INTERRUPTED)
     if isinstance(entry, CheckEntry):

@@ -86,13 +86,6 @@ def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
         return [] if above else _heading(entry, width, glyphs)
     if isinstance(entry, CheckEntry):
         return _check(entry, width, glyphs)
-    return _note_line(entry, index, width, glyphs)
-
-
-MAX_NOTE_LINES = 6
-
-
-def _note_line(entry: NoteEntry, index: int, width: int, glyphs: Glyphs) -> Line:
     label = entry.label.ljust(LABEL)
     texts = _note_texts(entry, width)
     if index:
@@ -104,6 +97,9 @@ def _note_line(entry: NoteEntry, index: int, width: int, glyphs: Glyphs) -> Line
         Span(texts[0], Tone.MUTED if entry.tone in (Tone.MUTED, Tone.INFO) else Tone.TEXT),
     ]
     return row(left, [Span(entry.right, Tone.MUTED)] if entry.right else [], width)
+
+
+MAX_NOTE_LINES = 6
 
 
 @lru_cache(maxsize=512)

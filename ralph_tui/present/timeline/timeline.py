@@ -177,9 +177,13 @@ class Timeline:
             elif isinstance(event, ev.GateFinished):
                 self._fold_claim(event)
         if isinstance(event, ev.QuestionAsked | ev.QuestionAnswered):
-            self._update_waiting(event)
+            for entry in self._pending.calls_changed_by(event, self._open.values()):
+                self._open[entry.call.tool_id] = entry
+                self._replace(entry)
         elif isinstance(event, ev.IterationFinished):
-            self._end_heading(event)
+            heading = self.entry(self._last_heading)
+            if isinstance(heading, HeadingEntry) and self._heading_iteration == event.iteration:
+                self._replace(replace(heading, ended=event, files=self._changes.files))
         if kind in _CLEARING:
             self._interrupt_open()
             self._live.clear()
@@ -219,11 +223,6 @@ class Timeline:
         for entry in self._open.values():
             if entry.call.state in (CallState.RUNNING, CallState.WAITING):
                 self._replace(replace(entry, call=replace(entry.call, state=CallState.INTERRUPTED)))
-
-    def _update_waiting(self, event: ev.QuestionAsked | ev.QuestionAnswered) -> None:
-        for entry in self._pending.calls_changed_by(event, self._open.values()):
-            self._open[entry.call.tool_id] = entry
-            self._replace(entry)
 
     def tick(self, now: datetime) -> None:
         """Update for every running call how long it has run."""
@@ -277,11 +276,6 @@ class Timeline:
         self._heading_iteration, self._pending_heading = e.iteration, None
         if e.why:
             self._add(NoteEntry(self.end, "note", "chosen", e.why, Tone.MUTED))
-
-    def _end_heading(self, e: ev.IterationFinished) -> None:
-        heading = self.entry(self._last_heading)
-        if isinstance(heading, HeadingEntry) and self._heading_iteration == e.iteration:
-            self._replace(replace(heading, ended=e, files=self._changes.files))
 
     def _step_started(self, e: ev.StepStarted) -> None:
         if e.iteration != self._heading_iteration:  # a step before the work
@@ -340,9 +334,6 @@ class Timeline:
             e.tool_id, e.name, state=state, seconds=own, output=e.output, patch=e.patch
         )
         self._open.pop(e.tool_id, None)
-        self._limit_details(entry)
-
-    def _limit_details(self, entry: CallEntry) -> None:
         size = len(entry.call.output) + len(entry.call.patch)
         size += sum(len(str(v)) for v in entry.call.input.values())
         self._details.append((entry.number, size))

@@ -125,7 +125,12 @@ class Reader:
         good = self._last_good(kind)
         if quiet == math.inf or document_recovery.is_being_written(path):
             if good is not None:
-                return self._last_valid(good, path, reason, quiet)
+                if document_recovery.seconds_unchanged(path) >= quiet:
+                    self._report(
+                        f"{path.name} cannot be used ({reason}). Ralph uses the last valid version and sets the file "
+                        f"aside {document_recovery.EDITOR_SECONDS:g} seconds after its last change."
+                    )
+                return Read(b"", good, unfinished=True)
             if kind.name == PLAN.name or quiet == math.inf:
                 raise problem
         repaired = document_recovery.repair(
@@ -152,14 +157,6 @@ class Reader:
         if cached is not None and isinstance(cached[1].value, kind.model):
             return cached[1].value
         return document_recovery.good_copy(kind, self._path(kind))
-
-    def _last_valid(self, good: Record, path: Path, reason: str, quiet: float) -> Read:
-        if document_recovery.seconds_unchanged(path) >= quiet:
-            self._report(
-                f"{path.name} cannot be used ({reason}). Ralph uses the last valid version and sets the file "
-                f"aside {document_recovery.EDITOR_SECONDS:g} seconds after its last change."
-            )
-        return Read(b"", good, unfinished=True)
 
     def _decode(self, kind: Document[R], data: bytes | None, path: Path) -> Read:
         if data is None:

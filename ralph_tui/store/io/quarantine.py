@@ -33,7 +33,13 @@ def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) ->
         if replacement is None or path.is_dir():
             path.rename(aside)
         else:
-            _link_or_copy(path, aside)
+            try:
+                aside.hardlink_to(path)
+            except OSError as error:
+                data = read_regular(path) if error.errno in _NO_LINKS and path.is_file() else None
+                if data is None:
+                    raise
+                write_atomic(aside, data)
         sync_directory(path.parent)
     if replacement is not None:
         write_atomic(path, replacement)
@@ -48,13 +54,3 @@ def forget_older(path: Path, kind: str) -> None:
     for old in sorted(path.parent.glob(f"{glob.escape(path.name)}.{kind}-*"))[:-KEPT_ASIDE]:
         with contextlib.suppress(OSError):  # such as a directory; an extra copy does no harm
             old.unlink()
-
-
-def _link_or_copy(path: Path, name: Path) -> None:
-    try:
-        name.hardlink_to(path)
-    except OSError as error:
-        data = read_regular(path) if error.errno in _NO_LINKS and path.is_file() else None
-        if data is None:
-            raise
-        write_atomic(name, data)

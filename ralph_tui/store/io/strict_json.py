@@ -31,7 +31,17 @@ def parse(data: bytes) -> JsonValue:
         raise DamagedError("nested too deeply") from error
     except ValueError as error:
         raise DamagedError(str(error)) from error
-    _require_shallow(value)
+    pending = [(value, 1)]
+    while pending:
+        item, depth = pending.pop()
+        if depth > MAX_DEPTH:
+            raise DamagedError(f"nested more than {MAX_DEPTH} levels deep")
+        members: Iterable[JsonValue] = ()
+        if isinstance(item, dict):
+            members = item.values()
+        elif isinstance(item, list):
+            members = item
+        pending.extend((m, depth + 1) for m in members if isinstance(m, dict | list))
     return scrub(value) if _SURROGATE_ESCAPE.search(text) else value
 
 
@@ -137,20 +147,6 @@ def _refuse_constant(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique_keys, parse_float=_finite_number, parse_constant=_refuse_constant
 )
-
-
-def _require_shallow(value: JsonValue) -> None:
-    pending = [(value, 1)]
-    while pending:
-        item, depth = pending.pop()
-        if depth > MAX_DEPTH:
-            raise DamagedError(f"nested more than {MAX_DEPTH} levels deep")
-        members: Iterable[JsonValue] = ()
-        if isinstance(item, dict):
-            members = item.values()
-        elif isinstance(item, list):
-            members = item
-        pending.extend((m, depth + 1) for m in members if isinstance(m, dict | list))
 
 
 def _syntax_reason(text: str, error: json.JSONDecodeError) -> str:

@@ -80,7 +80,10 @@ class KeyQueue:
             leads = self._leads_to(event) if isinstance(event, events.Key) else Leads.NOWHERE
             waits = leads is not Leads.NOWHERE
             if waits and isinstance(event, events.Key):
-                self._hold_after(leads, event)
+                self._leads, self._leader, self._leader_done = leads, event, False
+                self._leader_screen = self._app.screen
+                self._workers_before = frozenset(self._app.workers)
+                self._timeout = self._app.set_timer(HOLD_SECONDS, self._time_out)
             focused = self._app.focused
             await self._deliver(event)
             if waits and isinstance(event, events.Key) and isinstance(focused, Input | TextArea):
@@ -107,12 +110,6 @@ class KeyQueue:
         if named is None or named is Leads.NOWHERE:
             return Leads.FIELD if isinstance(focused, Input | TextArea) else Leads.NOWHERE
         return named
-
-    def _hold_after(self, leads: Leads, event: events.Key) -> None:
-        self._leads, self._leader, self._leader_done = leads, event, False
-        self._leader_screen = self._app.screen
-        self._workers_before = frozenset(self._app.workers)
-        self._timeout = self._app.set_timer(HOLD_SECONDS, self._time_out)
 
     def _finish_in_field(self, event: events.Key) -> None:
         if event is self._leader and (event._stop_propagation or event._no_default_action):  # noqa: SLF001 - Textual tells nobody else

@@ -57,7 +57,9 @@ class ScreenLifecycle:
 
     def begin(self) -> None:
         """Start the slow imports and the loop or the watcher; called after the first paint."""
-        self._handle_signals()
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self._leave_on_signal, signal.SIGTERM)
+        loop.add_signal_handler(signal.SIGHUP, self.hang_up)
         if self.after_first_paint is not None:
             do(self._app, self.after_first_paint(), "first-paint")
         do(self._app, self._warm_up(), "warm-up")
@@ -97,11 +99,6 @@ class ScreenLifecycle:
     async def _offer(self) -> None:
         handlers = await self._load_handlers()
         await handlers.start.offer_request()
-
-    def _handle_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, self._leave_on_signal, signal.SIGTERM)
-        loop.add_signal_handler(signal.SIGHUP, self.hang_up)
 
     def _leave_on_signal(self, number: int) -> None:
         do(self._app, self.handlers.quit.leave_now(ENDED_BY[number]), "signal")

@@ -54,7 +54,9 @@ class QuitHandlers:
         if answer == "stop":
             await self.leave_now()
         elif answer == "end":
-            await self._end_after()
+            self._app.show_message("The loop stops after this iteration. Then the screen closes.")
+            if await self._stop_loop(None, now=False):
+                self._loop.exit_when_finished()
         elif answer in ("detach", "after"):
             await self._detach(now=answer == "detach")
 
@@ -99,11 +101,6 @@ class QuitHandlers:
         )
         self._app.show_message(message)
         await self._stop_loop(self._hand_over, now=now)
-
-    async def _end_after(self) -> None:
-        self._app.show_message("The loop stops after this iteration. Then the screen closes.")
-        if await self._stop_loop(None, now=False):
-            self._loop.exit_when_finished()
 
     async def _stop_loop(self, then: Callable[[], Awaitable[bool]] | None, *, now: bool) -> bool:
         """Stop the loop and call `then` when it has ended; return whether the loop stops.

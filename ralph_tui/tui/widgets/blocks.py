@@ -99,7 +99,11 @@ class Blocks(RowList):
             self.scroll_to(y=0, animate=False, force=True, immediate=True)
         last = self._last.get(key)
         if last is not None:
-            self._scroll_down_to(last)
+            below = last - (self.scroll_offset.y + self.size.height - 1)
+            if below > 0 and self.size.height:
+                self.scroll_to(
+                    y=self.scroll_offset.y + below, animate=False, force=True, immediate=True
+                )
         super().move_cursor(key)
         if key is not None:
             self.post_message(self.Highlighted(key))
@@ -122,10 +126,3 @@ class Blocks(RowList):
         else:
             lines = int(pages * self.size.height)
             self.scroll_relative(y=lines, animate=False, force=True, immediate=True)
-
-    def _scroll_down_to(self, y: int) -> None:
-        below = y - (self.scroll_offset.y + self.size.height - 1)
-        if below > 0 and self.size.height:
-            self.scroll_to(
-                y=self.scroll_offset.y + below, animate=False, force=True, immediate=True
-            )

@@ -149,7 +149,12 @@ class Stream(SearchableRows):
             self._width = width
             self._rows, self._laid_out = [], 0
             self._strips.clear()
-        self._drop_old()
+        surplus = bisect_left(self._rows, (self.timeline.first, 0))
+        if surplus:
+            del self._rows[:surplus]
+            if not self.following:
+                self.set_scroll(None, max(0, self.scroll_offset.y - surplus))
+        self._laid_out = max(self._laid_out, self.timeline.first)
         self._fold_refused()
         self._append_new(width)
         self._redraw_changed()
@@ -160,14 +165,6 @@ class Stream(SearchableRows):
             self.scroll_end(animate=False, force=True, immediate=True, x_axis=False)
         self._show_follow()
         self.refresh()
-
-    def _drop_old(self) -> None:
-        surplus = bisect_left(self._rows, (self.timeline.first, 0))
-        if surplus:
-            del self._rows[:surplus]
-            if not self.following:
-                self.set_scroll(None, max(0, self.scroll_offset.y - surplus))
-        self._laid_out = max(self._laid_out, self.timeline.first)
 
     def _append_new(self, width: int) -> None:
         for number in range(self._laid_out, self.timeline.end):

@@ -87,7 +87,17 @@ class HelpDialog(TextReader):
         for title, rows in self._areas():
             yield ReaderPart(_title(title))
             yield ReaderPart(KeyTable(rows, classes="section"), len(rows))
-        signs = self._signs()
+        g = self.app.glyphs
+        meanings = (
+            (g.ok, Tone.OK, "done or passed"),
+            (g.failed, Tone.BAD, "failed"),
+            (g.current, Tone.ACCENT, "in progress"),
+            (g.waiting, Tone.MUTED, "waiting for another task"),
+            (g.denied, Tone.WARN, "denied by the guard, or blocked"),
+            (g.retry, Tone.WARN, "retried, or rewritten by the guard"),
+            (g.handoff, Tone.INFO, "handed off to a fresh context"),
+        )
+        signs = [[Span(f"{glyph}  ", tone), Span(text)] for glyph, tone, text in meanings]
         yield ReaderPart(_title("Symbols"))
         yield ReaderPart(StyledLines(signs, classes="section"), len(signs))
 
@@ -114,19 +124,6 @@ class HelpDialog(TextReader):
         own = self.app.keys_of(command)
         keys = " ".join(map(key_label, own)) or f"in {self.app.keys.label(name_of(command))}"
         return KeyRow(keys, self.app.keys.said(command.help), not_now)
-
-    def _signs(self) -> list[Line]:
-        g = self.app.glyphs
-        meanings = (
-            (g.ok, Tone.OK, "done or passed"),
-            (g.failed, Tone.BAD, "failed"),
-            (g.current, Tone.ACCENT, "in progress"),
-            (g.waiting, Tone.MUTED, "waiting for another task"),
-            (g.denied, Tone.WARN, "denied by the guard, or blocked"),
-            (g.retry, Tone.WARN, "retried, or rewritten by the guard"),
-            (g.handoff, Tone.INFO, "handed off to a fresh context"),
-        )
-        return [[Span(f"{glyph}  ", tone), Span(text)] for glyph, tone, text in meanings]
 
     def full_text(self) -> str:
         return "\n\n".join(

@@ -140,7 +140,8 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
     def _take(self, key: int) -> None:
         option = self._asked.question.options[key]
         if option.reasoned:
-            self._ask_reason()
+            self.words.begin(self._draft.other)
+            self.update_footer()
         else:
             self._send(Answer(labels=(option.label,), by="screen"))
 
@@ -148,10 +149,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.call.scroll_relative(
             y=pages * max(1, self.call.size.height // 2), animate=False, force=True, immediate=True
         )
-
-    def _ask_reason(self) -> None:
-        self.words.begin(self._draft.other)
-        self.update_footer()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if self.words.writing:
