@@ -80,7 +80,6 @@ _BWRAP_ERROR = "bwrap: "
 
 
 def sandbox_error(items: list[AgentItem]) -> str:
-    """Return a failed command's error about the sandbox, or an empty string."""
     for item in items:
         if isinstance(item, ev.ToolFinished) and item.outcome is ToolOutcome.ERROR:
             first, _, rest = item.output.partition("\n")
@@ -91,7 +90,6 @@ def sandbox_error(items: list[AgentItem]) -> str:
 
 
 async def sandbox_failure(error: str) -> Failure | None:
-    """Return the failure that ends the turn after such an error, or None if the sandbox still works."""
     reason = await asyncio.to_thread(sandbox_problem)
     if reason:
         return Failure(kind=FailureClass.SETUP, message=lost(reason), hint=SANDBOX_LOST_HINT)

@@ -64,7 +64,6 @@ def read_project(project: "Project") -> "Documents":
 
 
 def past_of(project: "Project") -> "FeatureFilter":
-    """Return which past events and sessions belong to the project's chosen feature."""
     from ralph_tui.store.feature_folders import Features
 
     return Features(project.root).past(project.layout.feature)

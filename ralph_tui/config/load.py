@@ -86,7 +86,6 @@ def unexpanded_values(root: Path) -> Mapping[str, object]:
 
 
 def old_settings_notice(root: Path) -> str:
-    """Return a notice about removed settings in the settings files, or an empty string."""
     found = [old for path in dict.fromkeys(config_paths(root)) for old in read_retired(path)]
     return retirement_notice(found, lambda where: short_source(where, root))
 

@@ -142,7 +142,6 @@ The patterns at the end of a topic match settings that are added to a section la
 
 
 def by_topic(keys: Iterable[str]) -> dict[str, Topic]:
-    """Return the topic of each setting, sorted by topic and by the order within each topic."""
     exact = {
         key: (at, place) for at, topic in enumerate(TOPICS) for place, key in enumerate(topic.keys)
     }

@@ -77,7 +77,6 @@ def _expanded_value(entry: Entry, value: object, below: str, environ: Mapping[st
 
 
 def _public_value(reference: Reference, *, about: str, environ: Mapping[str, str]) -> str:
-    """Return a variable's value, which will be visible on screens and in files."""
     if is_secret_name(reference.name):
         why = f"${{{reference.name}}} is secret by its name"
     else:

@@ -68,7 +68,6 @@ def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
 
 
 def read_retired(path: Path) -> tuple[RetiredEntry, ...]:
-    """Read the removed settings in a YAML file."""
     return tuple(e for e in _all_entries(read_text(path), path) if isinstance(e, RetiredEntry))
 
 

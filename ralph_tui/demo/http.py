@@ -145,7 +145,6 @@ class Reply:
         await self._writer.drain()
 
     async def send_chunk(self, data: bytes) -> None:
-        """Send a chunk of the stream."""
         self._require_open()
         self._writer.write(b"%x\r\n%b\r\n" % (len(data), data))
         await self._writer.drain()

@@ -100,7 +100,6 @@ class ProjectFeatures(Record):
         return self.model_copy(update={"features": named, "active": active, "renamed": renamed})
 
     def without_requests(self) -> "ProjectFeatures":
-        """Return a copy with the request counts of all features cleared."""
         if not self.features:
             return self
         none = {"requests": RequestRate()}

@@ -126,7 +126,6 @@ def state_of(task: Task) -> str:
 
 
 def needs_change(task: Task, state: str) -> bool:
-    """Return whether the state of an entry in a file differs from that of its task."""
     now = state_of(task)
     if represents_group(task) and now != DONE:
         return False  # some of its members may be done, but the task does not know which

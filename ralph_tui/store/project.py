@@ -208,7 +208,6 @@ class Project:
             return documents
 
     def undo_agent_edits(self) -> None:
-        """Undo changes that a command of the agent made to the documents."""
         if os.path.lexists(self.layout.dot) and self._guard.differs():
             with write_lock(self.layout):
                 self._guard.undo()

@@ -116,7 +116,6 @@ def compact_learnings(
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o600) -> Path:
-    """Write a whole text file, and create its directory if it is missing."""
     with explained("make the directory", path.parent):
         path.parent.mkdir(mode=0o700, exist_ok=True)
     # A lone surrogate in model output, which UTF-8 cannot encode, becomes a question mark.

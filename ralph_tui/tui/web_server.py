@@ -116,7 +116,6 @@ class PageProcess(AppService):
 async def show_page(
     request: web.Request, command: Sequence[str], downloads: DownloadManager
 ) -> web.WebSocketResponse:
-    """Run `command` for a page until the page or the process ends."""
     socket = web.WebSocketResponse(heartbeat=15, timeout=CLOSING_SECONDS)
     await socket.prepare(request)
     process = PageProcess(command, socket, downloads)

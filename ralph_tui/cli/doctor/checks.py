@@ -91,7 +91,6 @@ def _orphans(start: Path) -> Finding:
 
 
 def cli_version() -> str:
-    """Return the version of the Claude Code CLI that runs use."""
     path = _bundled_cli()
     if path is None:
         raise SetupError(

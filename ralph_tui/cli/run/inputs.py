@@ -90,7 +90,6 @@ def _standard_input(what: str) -> str:
 
 
 def read_prompt(path: Path | None) -> "OwnPrompt | None":
-    """Read a prompt template; None without a file."""
     if path is None:
         return None
     from ralph_tui.engine.control.request import OwnPrompt

@@ -36,7 +36,6 @@ class ArchiveSummary(Record):
 
 
 def counted(plan: ImplementationPlan) -> dict[str, int]:
-    """Return the task counts of a plan, as fields of a summary."""
     return {
         "tasks_complete": plan.counts()[TaskStatus.COMPLETE],
         "tasks_total": len(plan.tasks),

@@ -121,7 +121,6 @@ def _normalized(text: str) -> str:
 
 
 def repair_tasks(report: ValidationReport, plan: ImplementationPlan) -> tuple[Task, ...]:
-    """Return a task for each failure of a report, to run after everything else in the plan."""
     last = max((task.priority for task in plan.tasks), default=0)
     known = set(plan.taken_ids())
     tasks: list[Task] = []

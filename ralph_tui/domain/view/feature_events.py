@@ -19,7 +19,6 @@ class FeatureEvents:
         self._is_ours = past is None or not past.feature
 
     def takes(self, event: ev.Event) -> bool:
-        """Return whether the next event of the journal belongs to the feature."""
         if self._past is None:
             return True
         if isinstance(event, ev.WorkUndone):  # happens between runs

@@ -133,7 +133,6 @@ class Change:
 def compare(
     before: Snapshot | None, after: Snapshot | None, *, quiet: bool = False
 ) -> Change | None:
-    """Return the changes between two snapshots, or None."""
     if before is None or after is None:
         if before is after:
             return None

@@ -117,7 +117,6 @@ def judge_setting(name: str, value: Word, call: Invocation) -> None:
 
 
 def judge_make_shell(name: str, value: str, call: Invocation) -> None:
-    """Judge make's `SHELL` and `.SHELLFLAGS`, which run every recipe."""
     if name == "SHELL":
         _require_shell(value, call)
     if name == ".SHELLFLAGS" and not _OPTIONS.fullmatch(value):
@@ -125,7 +124,6 @@ def judge_make_shell(name: str, value: str, call: Invocation) -> None:
 
 
 def judge_script_shell(call: Invocation) -> None:
-    """Judge npm's `--script-shell` and `config set script-shell`."""
     words = [word.text for word in call.arguments]
     for at, text in enumerate(words):
         name, equals, value = text.partition("=")

@@ -101,7 +101,6 @@ def _refuse_copies_of(sources: Sequence[Word], call: Invocation) -> None:
 
 
 def judge_copies_in_code(code: str, shown: str) -> None:
-    """Refuse code in any language that copies or links a program that is judged by name."""
     if ("bin/" in code or "which" in code) and _COPIES_IN_CODE.search(code):
         refuse_copy(shown)
 

@@ -269,7 +269,6 @@ _NO_PAGER = frozenset({"", "cat", "false", "less", "more", "true"})
 
 
 def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
-    """Judge the words after `git` and return the files that the command would write."""
     rest = _after_global_options(words)
     if rest is None:
         return ()

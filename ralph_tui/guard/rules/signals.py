@@ -179,7 +179,6 @@ def mentions_signals(source: str) -> bool:
 
 
 def looks_for_ralph(command: Simple, policy: Policy) -> bool:
-    """Return whether a command looks up the ID of one of ralph's processes."""
     held = [a.value for a in command.assignments] + [r.target for r in command.redirects]
     if any(_PARENT.search(w.raw) or ".ralph" in w.text for w in (*command.words, *held)):
         return True

@@ -39,7 +39,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def refused(arguments: Sequence[str]) -> str:
-    """Return why the guard refuses `git ARGUMENTS` in the project, or an empty string."""
     policy = Policy(root=Path(os.environ.get("RALPH_GUARD_ROOT", ".")))
     dirs = WorkingDirs(policy, frozenset({str(Path.cwd())}))
     try:

@@ -324,7 +324,6 @@ class _Collector:
     items: list[_Item] = field(default_factory=list)
 
     def code(self, line: TextLine, *, begins: bool) -> None:
-        """Add a line of a code block to the box that the block belongs to."""
         if begins:
             self._leave(columns(line.raw) - _NEST)
         self._add(line.raw)

@@ -106,7 +106,6 @@ class EventPrinter:
             yield from self.sentence_lines(kind, sentence)
 
     def sentence_lines(self, kind: type[ev.EventBase], sentence: Sentence) -> Iterator[LogLine]:
-        """Yield the line of a sentence, with its details and a hint below it."""
         indent = 1 if kind in _IN_ITERATION else 0
         text = sentence.line or f"{sentence.label} {sentence.text}"
         if sentence.right and not sentence.line:

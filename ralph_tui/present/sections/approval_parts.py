@@ -122,7 +122,6 @@ def _task_lines(task: Task, glyphs: Glyphs) -> list[Line]:
 
 
 def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
-    """Return the parts of a validation report: checks, and criteria with their evidence."""
     if report is None:
         return [Part("No report", [[Span("The validation report cannot be read.", Tone.WARN)]])]
     parts = [Part(f"Round {report.round}", [[Span(t)] for t in report.summary.splitlines()])]

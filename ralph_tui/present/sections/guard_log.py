@@ -34,7 +34,6 @@ def cooling(breaker: CircuitBreaker, now: datetime) -> list[Line]:
 
 
 def guard_parts(rulings: Sequence[CallDecision], glyphs: Glyphs) -> list[Part]:
-    """Return the guard's log, newest first: denied calls, and calls that a person was asked about."""
     if not rulings:
         nothing: Line = [Span("The guard has not denied any call.", Tone.MUTED)]
         return [Part("Guard log", [nothing])]

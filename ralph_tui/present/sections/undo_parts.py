@@ -22,7 +22,6 @@ def undo_heading(preview: UndoPreview) -> str:
 
 
 def undo_lines(preview: UndoPreview, most: int) -> list[Line]:
-    """Return at most `most` of the files that change, with their line counts."""
     shown = preview.files[:most]
     paths = [one_line(file.path, _WIDEST_PATH) for file in shown]
     width = max(map(cell_len, paths), default=0)

@@ -31,7 +31,6 @@ _TONES = {
 
 
 def markdown_lines(text: str, glyphs: Glyphs) -> list[Line]:
-    """Return every line of a Markdown text as toned spans; code is not interpreted."""
     lines: list[Line] = []
     fence = ""
     source = inert(text).expandtabs(4).splitlines()

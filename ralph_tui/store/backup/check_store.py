@@ -106,7 +106,6 @@ class CheckStore:
         self._write(_outcomes_name(command), json.dumps(dict(outcomes)).encode())
 
     def baseline(self) -> bytes | None:
-        """Return the stored baseline of the run, or None before the first."""
         try:
             return (self._home / "baseline.json").read_bytes()
         except (OSError, StoreError):

@@ -79,7 +79,6 @@ class DocumentGuard:
             )
 
     def may_copy(self, path: Path, data: bytes) -> bool:
-        """Return whether a document's current content may become ralph's own copy."""
         if path not in self._paths:
             return True
         known = self._copy(path)

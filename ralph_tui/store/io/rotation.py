@@ -74,7 +74,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def keep_newest(directory: Path, pattern: str, count: int) -> None:
-    """Remove all but the `count` newest files that match a pattern."""
     with explained("clean up", directory):
         files = [(path.lstat().st_mtime_ns, path) for path in directory.glob(pattern)]
         for _, path in sorted(files)[:-count]:

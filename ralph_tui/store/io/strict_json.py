@@ -46,7 +46,6 @@ def parse(data: bytes) -> JsonValue:
 
 
 def parse_object(data: bytes) -> dict[str, JsonValue]:
-    """Return the object in a JSON file."""
     value = parse(data)
     if not isinstance(value, dict):
         raise DamagedError("not a JSON object")

@@ -63,7 +63,6 @@ class _MetricsFilter:
         )
 
     def accepts(self, line: bytes) -> bool:
-        """Return whether a line can change the metrics, and adapt the pattern to it."""
         before = (bool(self._builds), self._capacity)
         accepted = self._update(line)
         if before != (bool(self._builds), self._capacity):

@@ -42,7 +42,6 @@ def open_request(root: Path) -> str:
 
 
 def last_request(root: Path) -> str:
-    """Return the request that was typed last, or an empty string if none was saved or it cannot be read."""
     try:
         typed = read_typed(Layout(root))
     except RalphError:

@@ -12,7 +12,6 @@ from ralph_tui.domain.errors import RalphError
 
 
 def editor_command() -> list[str]:
-    """Return the command in $VISUAL or $EDITOR, or else vi."""
     given = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         words = shlex.split(given)

@@ -28,7 +28,6 @@ class PasteFilter:
         """A possible beginning of a marker; outside pasted text it was passed on already, inside it is held back."""
 
     def hide_escapes(self, data: str) -> str:
-        """Return the input with the escapes of pasted text replaced."""
         out = ""
         while data:
             take = self._take_inside if self._inside else self._take_outside

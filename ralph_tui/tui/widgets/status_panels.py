@@ -149,7 +149,6 @@ class ChangedFilesPanel(Panel):
         self.show_look(Look("note", changed, Tone.MUTED))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Return the files changed last, in the order they were first changed."""
         if not self.files:
             return [[Span("no files changed in this iteration", Tone.MUTED)]]
         shown = self.files[-MAX_LINES:]
@@ -204,7 +203,6 @@ class StepsPanel(Panel):
         self.show_look(STEP[StepOutcome.FAILED if failed else StepOutcome.DONE]._replace(word=word))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Return a line per step, the running one last."""
         others = [s for s in self.ended if self.running is None or s.step != self.running.step]
         lines: list[Line] = [self._ended(step, width) for step in others]
         if self.running is not None:

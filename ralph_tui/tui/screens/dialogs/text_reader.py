@@ -72,7 +72,6 @@ class TextReader(Dialog[None]):
         raise NotImplementedError
 
     def blocks(self) -> list[Part]:
-        """Return the titled blocks to show, if `parts` is not overridden."""
         return []
 
     def parts(self) -> Iterable[ReaderPart]:
