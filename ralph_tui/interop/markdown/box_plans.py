@@ -63,9 +63,37 @@ class BoxFormat(ABC):
     def sniff(self, source: Source) -> int:
         """Score from 0 to 100 whether a file is in this format."""
 
-    @abstractmethod
-    def outline(self, document: BoxDocument, source: Source) -> Outline:
-        """Find the entries of a file."""
+    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - other formats read it
+        """Find the entries of a file: unless a format overrides this, the boxes at the top level."""
+        tree, ids = Tree(document), IdGenerator()
+        entries: list[PlanEntry] = []
+        boxes: dict[str, Box] = {}
+        dropped: list[LeftOut] = []
+        for index, box in tree.top:
+            title, text = title_and_text(box)
+            found = self.entry(
+                PlanEntry(
+                    id="",
+                    title=title,
+                    line=box.line,
+                    text=text,
+                    criteria=tree.criteria(index),
+                    done=box.is_done,
+                    group=heading_path(box, document),
+                ),
+                box,
+            )
+            if isinstance(found, LeftOut) or not title:
+                dropped.append(found if isinstance(found, LeftOut) else left_out(box, ""))
+                continue
+            id_ = found.id or ids.for_title(found.title)
+            boxes.setdefault(id_, box)
+            entries.append(replace(found, id=id_))
+        return Outline(entries, boxes, document.title, dropped, malformed=document.malformed)
+
+    def entry(self, entry: PlanEntry, box: Box) -> PlanEntry | LeftOut:  # noqa: ARG002 - for a format to read
+        """Return the entry of a box at the top level as the format reads it; without an id, its title gives one."""
+        return entry
 
     @abstractmethod
     def new(self, plan: ImplementationPlan) -> str:

@@ -1,21 +1,18 @@
 """Reads and writes the fix_plan.md of frankbria/ralph-claude-code: boxes under priority headings."""
 
 import re
+from dataclasses import replace
 
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task, TaskStatus
 from ralph_tui.interop.foreign_tasks import PlanEntry, priority_of
 from ralph_tui.interop.formats import LeftOut, Source
 from ralph_tui.interop.markdown.box_plans import (
     BoxFormat,
-    IdGenerator,
     Outline,
-    Tree,
     file_name,
     head_document,
-    heading_path,
     innermost_heading,
     left_out,
-    title_and_text,
 )
 from ralph_tui.interop.markdown.boxes import Box, BoxDocument, Heading
 from ralph_tui.interop.markdown.new_plans import new_file
@@ -61,45 +58,28 @@ class FixPlan(BoxFormat):
         }
         return 65 if len(found) > 1 else 0
 
-    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - part of the interface
-        tree, ids = Tree(document), IdGenerator()
-        entries: list[PlanEntry] = []
-        boxes: dict[str, Box] = {}
-        dropped: list[LeftOut] = []
-        for index, box in tree.top:
-            written, text = title_and_text(box)
-            prefix = _PREFIX.match(written)
-            title = written[prefix.end() :] if prefix else written
-            ignored = innermost_heading(box.headings, _NOTES)
-            if ignored or not title:
-                why = f"it is under {ignored.text!r}" if ignored else ""
-                dropped.append(left_out(box, why))
-                continue
-            id_ = ids.for_title(title)
-            boxes[id_] = box
-            entries.append(
-                PlanEntry(
-                    id=id_,
-                    title=title,
-                    line=box.line,
-                    text=text,
-                    criteria=tree.criteria(index),
-                    done=box.is_done or innermost_heading(box.headings, _COMPLETED) is not None,
-                    held=_is_optional(box, title),
-                    priority=_priority(box, prefix),
-                    group=heading_path(box, document),
-                )
-            )
-        return Outline(
-            entries=entries,
-            boxes=boxes,
-            title=document.title,
-            left_out=dropped,
+    def entry(self, entry: PlanEntry, box: Box) -> PlanEntry | LeftOut:
+        if ignored := innermost_heading(box.headings, _NOTES):
+            return left_out(box, f"it is under {ignored.text!r}")
+        prefix = _PREFIX.match(entry.title)
+        title = entry.title[prefix.end() :] if prefix else entry.title
+        return replace(
+            entry,
+            title=title,
+            done=box.is_done or innermost_heading(box.headings, _COMPLETED) is not None,
+            held=_is_optional(box, title),
+            priority=_priority(box, prefix),
+        )
+
+    def outline(self, document: BoxDocument, source: Source) -> Outline:
+        found = super().outline(document, source)
+        return replace(
+            found,
             remarks=[
                 *_ignored(document),
                 *(
                     f"Line {box.line} is open under a heading for completed tasks, so it counts as done."
-                    for box in boxes.values()
+                    for box in found.boxes.values()
                     if not box.is_done and innermost_heading(box.headings, _COMPLETED)
                 ),
             ],

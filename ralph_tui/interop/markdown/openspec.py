@@ -1,21 +1,17 @@
 """Reads and writes the tasks.md of an OpenSpec change: numbered sections with numbered boxes."""
 
 import re
+from dataclasses import replace
 
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.interop.foreign_tasks import PlanEntry
-from ralph_tui.interop.formats import LeftOut, Source
+from ralph_tui.interop.formats import Source
 from ralph_tui.interop.markdown.box_plans import (
     BoxFormat,
-    IdGenerator,
     Outline,
-    Tree,
     chained,
     file_name,
     head_document,
-    heading_path,
-    left_out,
-    title_and_text,
 )
 from ralph_tui.interop.markdown.boxes import Box, BoxDocument
 from ralph_tui.interop.markdown.new_plans import grouped, new_file
@@ -39,37 +35,13 @@ class OpenSpec(BoxFormat):
             return 96 if part > 0.3 else 80
         return 85 if part > 0.5 else 60 if part > 0.2 else 0
 
-    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - part of the interface
-        tree, ids = Tree(document), IdGenerator()
-        entries: list[PlanEntry] = []
-        boxes: dict[str, Box] = {}
-        dropped: list[LeftOut] = []
-        for index, box in tree.top:
-            title, text = title_and_text(box)
-            if not title:
-                dropped.append(left_out(box, ""))
-                continue
-            number = _NUMBER.match(title)
-            id_ = number[1] if number else ids.for_title(title)
-            boxes.setdefault(id_, box)
-            entries.append(
-                PlanEntry(
-                    id=id_,
-                    title=title[number.end() :] if number else title,
-                    line=box.line,
-                    text=text,
-                    criteria=tree.criteria(index),
-                    done=box.is_done,
-                    group=heading_path(box, document),
-                )
-            )
-        return Outline(
-            entries=chained(entries),
-            boxes=boxes,
-            title=document.title,
-            left_out=dropped,
-            malformed=document.malformed,
-        )
+    def entry(self, entry: PlanEntry, box: Box) -> PlanEntry:  # noqa: ARG002 - part of the interface
+        number = _NUMBER.match(entry.title)
+        return replace(entry, id=number[1], title=entry.title[number.end() :]) if number else entry
+
+    def outline(self, document: BoxDocument, source: Source) -> Outline:
+        found = super().outline(document, source)
+        return replace(found, entries=chained(found.entries))
 
     def new(self, plan: ImplementationPlan) -> str:
         groups = [
