@@ -24,7 +24,7 @@ from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.vcs.git import Git
 from ralph_tui.vcs.snapshots import AGENT_NOTES, EXCLUDED_DIRECTORIES, Content, SnapshotStore
 
-_PACKAGES = frozenset({"node_modules", ".tox", ".nox"})
+_PACKAGES = frozenset({"node_modules", ".tox", ".nox", ".venv", "venv"})
 _MANAGED = frozenset({".tox", ".nox"})
 """Environments that their tool writes to whenever it runs."""
 _BYTECODE = Path("/run/ralph-bytecode")

@@ -146,9 +146,10 @@ class CheckInputs:
             program
         )  # by the program that reads its output
         runs = _INTERPRETERS.fullmatch(PurePosixPath(program[0]).name) is not None
+        module = program.index("-m") if "-m" in program else len(program)  # it reads the rest
         for position, word in enumerate(program):
             path = self._path(place, word.partition("::")[0])
-            starts = not judged and ((runs and position > 0) or position == 0)
+            starts = not judged and (position == 0 or (runs and 0 < position < module))
             sourced = program[0] in {".", "source"}
             if path and (sourced or self._is_check(path, runs=starts, inside=inside)):
                 self._add_file(path, depth=0)

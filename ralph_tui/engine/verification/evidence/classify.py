@@ -87,7 +87,7 @@ _STEERS = re.compile(
     r"|(pom|build)\.xml|(build|settings)\.gradle(\.kts)?|gradle\.properties|gradlew|mvnw|CMake(Lists\.txt|Presets\.json)"
     r"|.*\.cmake|meson(\.build|_options\.txt)|(BUILD|WORKSPACE|MODULE)(\.bazel)?|configure(\.ac)?|.*\.(csproj|fsproj|sln|props)"
     r"|Directory\.\w+\.(props|targets)|Gemfile|.*\.gemspec|mix\.exs|rebar\.config|dune(-project)?|stack\.yaml|.*\.cabal"
-    r"|.*\.(ini|cfg|toml|properties)|\.?(?!docker-compose)[\w-]*(rc|ignore)(\.\w+)?|\.gitmodules|.*\.pth|manage\.py",
+    r"|.*\.(ini|cfg|toml|properties)|\.[\w-]*(rc|ignore)(\.\w+)?|[\w-]{4,}rc|\.gitmodules|.*\.pth|manage\.py",
     re.IGNORECASE,
 )
 """Names of files that a tool reads without being told: settings, build recipes, environment files, plugins."""

@@ -301,6 +301,10 @@ class TrustedBase:
     def _installed(self) -> dict[str, str]:
         return installed(self._root, self.trees.ignored())
 
+    def _changed_packages(self) -> tuple[str, ...]:
+        known = self._record.environment
+        return changed_packages(self._root, known, self._installed()) if self._record.base else ()
+
     def _trusted_packages(self) -> dict[str, str]:
         """Return the trusted packages: what was there before an agent worked, and what the person changed since."""
         record, now = self._record, self._installed()
@@ -394,7 +398,7 @@ class TrustedBase:
             originals=originals,
             trusted=frozenset(trusted | declared_plugins(self._root, trusted)),
             added=tuple(path for path in self._record.added if path in held),
-            faults=changed_packages(self._root, self._record.environment, self._installed()),
+            faults=self._changed_packages(),
         )
 
     def side_of(self, path: str, commands: tuple[str, ...], task: Task | None) -> Classified:
