@@ -159,7 +159,7 @@ def _quotes(reason: str, text: str, path: str) -> bool:
 def _names(sentence: str, path: str) -> bool:
     *directories, name = path.split("/")
     stem = name.partition(".")[0]
-    words = [re.escape(name), *(f"{re.escape(one)}/" for one in directories)]
+    words = [re.escape(name), *(rf"{re.escape(one)}/(?![\w.-])" for one in directories)]
     if re.search(r"[_-]", stem):  # a plain word, such as report, may be the subject instead
         words.append(rf"{re.escape(stem)}(?![\w-])")
     return re.search(rf"(?<![\w-])(?:{'|'.join(words)})", sentence) is not None

@@ -208,7 +208,9 @@ class CheckInputs:
             words |= {f"{word.replace('.', '/')}.py" for word in words if not word.endswith(".py")}
         for word in words:
             found = self._path("", word) or self._path(beside, word)
-            if found and (word in sourced or self._is_check(found, runs=True, inside=True)):
+            # What is elsewhere, or beside it at the top, may be the work that it loads.
+            beside_it = word in sourced and beside == str(PurePosixPath(found).parent) != "."
+            if found and (beside_it or self._is_check(found, runs=True, inside=True)):
                 self._add_file(found, depth=depth + 1)
 
 

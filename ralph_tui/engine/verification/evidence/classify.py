@@ -79,11 +79,11 @@ class Context:
 _SOURCE = re.compile(
     r".+\.(pyx?|[cm]?[jt]sx?|vue|svelte|go|rs|rb|exs?|erl|dart|c|cc|cpp|cxx|h|hh|hpp|java|kt|scala|groovy|cs|fs|php"
     r"|swift|lua|pl|pm|r|jl|zig|cljc?|cljs|hs|mli?|nim|m|mm|f90|s|asm|sql|proto|html?|s?css|less|sh|bash|zsh|fish|ps1"
-    r"|awk|d)",
+    r"|awk|d|t|tcl|bats|el|lisp|scm|rkt|cr|elm|purs|hx|gd|vb|coffee|v|sv|vhdl?|pas|ad[bs]|sol)",
     re.IGNORECASE,
 )
 _STEERS = re.compile(
-    r"\.env(\..*)?|.*\.env|[\w.-]+[._-](config|conf|setup|preload|plugin|hooks?)\.\w+|(config|setup|build)\.(rs|zig|sbt)"
+    r"\.env(\..*)?|.*\.env|[\w.-]+[._-](config|conf|setup|preload|plugin|hooks?)\.\w+|(config|runtime|setup|build)\.(rs|zig|sbt|exs)"
     r"|(pom|build)\.xml|(build|settings)\.gradle(\.kts)?|gradle\.properties|gradlew|mvnw|CMake(Lists\.txt|Presets\.json)"
     r"|.*\.cmake|meson(\.build|_options\.txt)|(BUILD|WORKSPACE|MODULE)(\.bazel)?|configure(\.ac)?|.*\.(csproj|fsproj|sln|props)"
     r"|Directory\.\w+\.(props|targets)|Gemfile|.*\.gemspec|mix\.exs|rebar\.config|dune(-project)?|stack\.yaml|.*\.cabal"
@@ -126,7 +126,8 @@ SUPPRESSION = re.compile(
 
 _FRAMEWORK = re.compile(
     r"""\b(?:_pytest|pytest|pluggy|unittest|nose2?|doctest|conftest)\b|['"](?:node:test|vitest|@jest/[\w-]+|mocha|ava|tap)['"]"""
-    r"""|\b(?:RSpec|Minitest)\b|org\.(?:junit|test[n]g)|^\s*"testing"|\b__main__\._pytest""",
+    r"""|\b(?:RSpec|Minitest|PHPUnit|ExUnit|OUnit\d?|Alcotest|luassert|tcltest|NUnit|Xunit)\b|\bTest::(?:More|Simple|Builder)\b"""
+    r"""|org\.(?:junit|test[n]g)|^\s*"testing"|\b__main__\._pytest""",
     re.MULTILINE,
 )
 """The names under which sources reach test frameworks."""
@@ -215,7 +216,8 @@ def _steers(
         if not names.isdisjoint(parts[:-1]):
             return f"is {what}" if what.startswith(("a ", "test")) else f"is in {what}"
     settings = is_runner_settings(path) or is_recipe(name) or _STEERS.fullmatch(name)
-    if settings or context.is_input(path):
+    hidden = name.startswith(".") and not is_source(name)
+    if settings or hidden or context.is_input(path):
         before, after = (controlling_part(name, one or b"", old or b"") for one in (old, new))
         free = (before, after) != (old or b"", new or b"")
         if free and (before or b"{}") == (after or b"{}"):
@@ -319,15 +321,28 @@ def new_suppressions(old: bytes | None, new: bytes | None) -> int:
     return (after - before).total()
 
 
-_NUMBER = re.compile(
-    rb"(?<![\w.$&>-])(?<!exit )(?<!return )(?<!sleep )(?<!exit\()(?<!timeout )\d{1,6}(?![\w.]|\s*[<>&])"
+_VALUE = re.compile(
+    r"(?<![\w.$&>-])(?<!exit )(?<!return )(?<!sleep )(?<!exit\()(?<!timeout )[1-9]\d{0,5}(?![\w.]|\s*[<>&])"
+    r"""|(?<=")[\w][\w ,!?-]*(?=")|(?<=')[\w][\w ,!?-]+(?=')"""
+)
+"""A number, or a text in quotes that is no path. Zero is left, because it is a status or a bound as well."""
+_LOADS = re.compile(
+    r"\b(?:require\w*|import|use|using|include|source|from|load|open|package|plan)\b"
 )
 
 
-def with_other_numbers(data: bytes) -> bytes:
-    """Return a test with other numbers, each changed by another one, so that no assertion about them holds."""
+def with_other_values(data: bytes) -> bytes:
+    """Return a test with other numbers and texts, each changed by another number, so that no assertion about them holds."""
     count = itertools.count(7, 2)
-    return _NUMBER.sub(lambda match: b"%d" % (int(match[0]) + next(count)), data)
+
+    def other(match: re.Match[str]) -> str:
+        number = next(count)
+        return str(int(match[0]) + number) if match[0].isdecimal() else f"{match[0]}{number}"
+
+    lines = data.decode("utf-8", "replace").splitlines(keepends=True)
+    return "".join(
+        line if _LOADS.search(line) else _VALUE.sub(other, line) for line in lines
+    ).encode()
 
 
 _OPENING = re.compile(r"(?:/\*+|//+|#+|<!--|--|;+|%+)\s*$")

@@ -400,7 +400,7 @@ class Examiner:
         """Return a question if what turned a check green is not the product.
 
         New tests of earlier tasks bind this one, but it must be green without them. And a check of which only the exit
-        status is known must be red with other numbers in its tests; otherwise nothing was compared.
+        status is known must be red with other numbers and texts in its tests; otherwise nothing was compared.
         """
         command, reported = case.command, case.here.reported
         if added := {p: None for p in case.inspection.added if p not in command}:
@@ -412,15 +412,15 @@ class Examiner:
                 return _asked(question, tuple(added), ())
         other: Mapping[str, Content] = {}
         if not reported:
-            other = await asyncio.to_thread(self._base.with_other_numbers, case.inspection)
+            other = await asyncio.to_thread(self._base.with_other_values, case.inspection)
         if other:
             less = await self._run_on(self.tree.store.tree_with(tree, other), command)
             if less.result.exit_code == 0 and await self._reads(case, tree, other):
                 names = shortlist(tuple(other), _NAMED)
                 question = (
-                    f"`{command}` passes with other numbers in {names}, too: nothing was compared"
+                    f"`{command}` passes with other values in {names}, too: nothing is compared"
                 )
-                return _asked(question, (), ())
+                return _asked(question, (), (), for_person=True)
         return None
 
     async def _reads(self, case: _Case, tree: str, tests: Mapping[str, Content]) -> bool:

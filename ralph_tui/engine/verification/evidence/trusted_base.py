@@ -36,7 +36,7 @@ from ralph_tui.engine.verification.evidence.classify import (
     is_source,
     judged_content,
     new_suppressions,
-    with_other_numbers,
+    with_other_values,
     without_new_marks,
 )
 from ralph_tui.engine.verification.evidence.installed_packages import (
@@ -225,14 +225,14 @@ class TrustedBase:
                 found |= {path: kept} if kept != held else {}
         return found
 
-    def with_other_numbers(self, inspection: Inspection) -> dict[str, Content]:
-        """Return the base's test sources with other numbers in them."""
+    def with_other_values(self, inspection: Inspection) -> dict[str, Content]:
+        """Return the base's test sources with other numbers and texts in them."""
         held = self._contents(inspection.base)
         tests = sorted(path for path in inspection.originals if is_source(path))
         found = {}
         for path in tests[:_MOST_TESTS]:
             data = self.read(held[path])
-            if (other := with_other_numbers(data)) != data:
+            if (other := with_other_values(data)) != data:
                 found[path] = self.trees.put(other, held[path].mode)
         return found
 
