@@ -21,7 +21,7 @@ from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside, ralph
 from tests.cli.recorded import HOSTILE
-from tests.harness.projects import make_project, task
+from tests.harness.projects import make_project, task, task_of
 
 COMMANDS = (
     *(
@@ -372,6 +372,18 @@ def test_a_task_is_skipped_and_put_back(project: Path) -> None:
     assert task.status.value == "blocked"
     assert "pending again" in inside("retry", "task-002", cwd=project).stdout
     assert inside("retry", "task-002", cwd=project).returncode == 3
+
+
+def test_a_person_marks_what_a_task_touches_and_shows(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    marks = ("--touches", "package.json", "--touches", ".github/**", "--shows", "kept")
+    assert inside("edit", "a", *marks, cwd=project).returncode == 0
+    marked = task_of(project, "a")
+    assert (marked.touches, marked.shows) == (("package.json", ".github/**"), "kept")
+    inside("edit", "a", "--touches", "none", "--shows", "none", cwd=project)
+    assert (task_of(project, "a").touches, task_of(project, "a").shows) == ((), "")
+    refused = inside("edit", "a", "--shows", "all", cwd=project)
+    assert (refused.returncode, "cannot show 'all'" in refused.stderr) == (3, True)
 
 
 def test_a_task_is_held_and_released_and_given_a_model(project: Path) -> None:

@@ -161,6 +161,23 @@ def edit(  # noqa: PLR0913 - an option of the command for each
             help="Whether the task may change existing tests and other check files.",
         ),
     ] = None,
+    touches: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--touches",
+            metavar="GLOB",
+            help="Files that the task changes and that are no tests, such as package.json. Repeat for several; `none` "
+            "means none.",
+        ),
+    ] = None,
+    shows: Annotated[
+        str | None,
+        typer.Option(
+            "--shows",
+            metavar="kept|none",
+            help="`kept`: it is enough that nothing broke, as for a refactoring.",
+        ),
+    ] = None,
     part: Annotated[
         list[str] | None,
         typer.Option(
@@ -177,6 +194,8 @@ def edit(  # noqa: PLR0913 - an option of the command for each
     fields = replace(
         _fields(description, priority, criteria, after, model, tokens),
         may_change_checks=may_change_checks,
+        touches=None if touches is None else tuple(one for one in touches if one != "none"),
+        shows="" if shows == "none" else shows,
     )
     if part:
         if not fields.is_empty:
@@ -190,8 +209,8 @@ def edit(  # noqa: PLR0913 - an option of the command for each
     if fields.is_empty:
         raise RalphError(
             "Nothing to change was given.",
-            "Give --description, --priority, --criterion, --after, --model, --tokens, --may-change-checks or "
-            "--part.",
+            "Give --description, --priority, --criterion, --after, --model, --tokens, --may-change-checks, "
+            "--touches, --shows or --part.",
         )
     task = controls_of(project_root).edit_task(task_id, fields)
     own = f", model {task.model}" if task.model else ""

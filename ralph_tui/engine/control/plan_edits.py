@@ -196,6 +196,8 @@ class TaskFields:
 
     may_change_checks: bool | None = None
     """Whether the task may change existing tests and other check files."""
+    touches: tuple[str, ...] | None = None
+    shows: str | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -220,8 +222,6 @@ def _changes(task: Task, fields: TaskFields) -> dict[str, object]:
         if not fields.description.strip():
             raise RalphError("A task needs a description.", "Describe what the task does.")
         changes["description"] = fields.description
-    if fields.priority is not None:
-        changes["priority"] = fields.priority
     if fields.criteria is not None:
         changes["verification_criteria"] = _matching_criteria(task, fields.criteria)
     if fields.dependencies is not None:
@@ -230,9 +230,11 @@ def _changes(task: Task, fields: TaskFields) -> dict[str, object]:
         changes["model"] = _model_name(fields.model)
     if fields.tokens is not None:
         changes["estimated_tokens"] = _estimate(fields.tokens)
-    if fields.may_change_checks is not None:
-        changes["may_change_checks"] = fields.may_change_checks
-    return changes
+    if fields.shows not in (None, "", "kept"):
+        raise RalphError(f"A task cannot show {fields.shows!r}.", "Use kept or none.")
+    plain = ("priority", "may_change_checks", "touches", "shows")
+    given = {name: getattr(fields, name) for name in plain}
+    return changes | {name: value for name, value in given.items() if value is not None}
 
 
 def _estimate(tokens: int) -> int | None:

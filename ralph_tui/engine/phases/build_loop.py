@@ -1,7 +1,7 @@
 """Build the plan: choose a task, run a session on it, record the result, and decide when to stop."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -38,7 +38,7 @@ from ralph_tui.engine.verification.coverage import (
 )
 from ralph_tui.engine.verification.evidence.examine import Examined
 from ralph_tui.engine.verification.fingerprint import Fingerprinter
-from ralph_tui.engine.verification.gate import all_checks
+from ralph_tui.engine.verification.gate import Check, all_checks
 from ralph_tui.store.project import Documents
 
 T = TypeVar("T")
@@ -89,10 +89,32 @@ async def take_baseline(
         warnings = await asyncio.to_thread(
             require_started, run.project.root, checks, examined, tasks, run.gate.hidden
         )
-        for text in warnings:
-            run.emit(ev.Notice(level="warning", text=text))
+        green = [command for command, one in examined.items() if one.passed]
+        named = await asyncio.to_thread(lambda: passing_already(tasks, run.gate.own_checks, green))
+        for text in (*warnings, named):
+            if text:
+                run.emit(ev.Notice(level="warning", text=text))
         await asyncio.to_thread(baseline.take, now, examined, rules.commands, commands)
     await _report_failing_checks(run, _open_tasks(run.docs.plan))
+
+
+def passing_already(
+    tasks: Sequence[Task], own_checks: Callable[[Task], Sequence[Check]], green: Sequence[str]
+) -> str:
+    """Return a sentence about the tasks whose own checks pass before the work; empty if there are none."""
+    found = [
+        task.id
+        for task in tasks
+        if task.shows != "kept"
+        and (own := own_checks(task))
+        and all(check.command in green for check in own)
+    ]
+    if not found:
+        return ""
+    return (
+        f"All checks of {shortlist(found, _MAX_NAMED)} pass already, so they cannot show the work. Add one that fails now: "
+        f"`ralph edit {found[0]} --check COMMAND`. If nothing may break and that is all: `ralph edit {found[0]} --shows kept`."
+    )
 
 
 def lacks_baseline(

@@ -30,7 +30,7 @@ from ralph_tui.engine.verification.coverage import (
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.allowed_changes import (
     allowing_check_changes,
-    check_change_notice,
+    plan_notices,
 )
 from ralph_tui.store.project import Documents, Outcome
 
@@ -116,9 +116,7 @@ def _summary(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> str:
     if lacking:
         who = "It" if len(lacking) == 1 else "They"
         summary += f". {uncovered_notice(lacking)} {who} would complete as unverified."
-    if asking := [task.id for task in plan.tasks if task.asks_to_change_checks]:
-        summary += f" {check_change_notice(asking)}"
-    return summary
+    return " ".join((summary, *plan_notices(plan)))
 
 
 def _uncovered(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> tuple[Task, ...]:

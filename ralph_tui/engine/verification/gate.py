@@ -13,7 +13,7 @@ from ralph_tui.domain.base import Model
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.formatting import duration, shortlist
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling
-from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks, runnable_command
@@ -23,6 +23,7 @@ from ralph_tui.domain.verification.verification import (
     Inputs,
     Receipt,
     ReceiptStatus,
+    VerificationOutcome,
     criterion_text,
 )
 from ralph_tui.engine.core.ports import CommandWatch
@@ -523,7 +524,14 @@ class Gate:
             self._emit(
                 ev.Notice(level="info", text=f"Left out of undo and review: {names} ({why}).")
             )
-        await asyncio.to_thread(lambda: self.base.begin(task_id, *self._scope(listed)))
+        agreed = [
+            task.id
+            for task in listed
+            if task.status is TaskStatus.COMPLETE
+            and task.verification is not None
+            and task.verification.outcome is VerificationOutcome.ACCEPTED
+        ]
+        await asyncio.to_thread(lambda: self.base.begin(task_id, *self._scope(listed), agreed))
         if self.base.trouble and not self._warned_of_base:
             self._warned_of_base = True
             text = (

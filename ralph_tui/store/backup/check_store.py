@@ -23,6 +23,8 @@ class BaseRecord(Model):
     """The project at the end of the last agent session; None while a session runs, or if it never ended."""
     tasks: dict[str, str] = Field(default_factory=dict)
     """The project before each started task."""
+    ended: dict[str, str] = Field(default_factory=dict)
+    """The project at the end of the last session on each of them."""
     added: tuple[str, ...] = ()
     """New tests of accepted tasks in the base."""
     inputs: tuple[str, ...] = ()

@@ -16,10 +16,12 @@ from ralph_tui.domain.verification.verification import (
     Receipt,
     ReceiptStatus,
 )
+from ralph_tui.engine.phases.build_loop import passing_already
 from ralph_tui.engine.verification.baseline import Baseline, require_started
 from ralph_tui.engine.verification.check_command import KEPT_BYTES, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import (
+    Check,
     Gate,
     all_checks,
     gate_environment,
@@ -253,6 +255,17 @@ async def test_a_first_claim_is_compared_with_the_tests_before_the_run(tmp_path:
     assert refused.receipts[0].reason == "1 test (test_total.TotalTest.test_some) no longer ran"
     write(tmp_path, {"total.py": "some = 3\n"})
     assert (await gate.run(task, "")).passed
+
+
+def test_a_task_whose_checks_pass_before_the_work_is_named() -> None:
+    own = {"a": ("true",), "b": ("true", "false"), "c": (), "d": ("true",)}
+    tasks = [Task(id=name, shows="kept" if name == "d" else "") for name in own]
+
+    def checks(task: Task) -> list[Check]:
+        return [Check(command=one, source="criterion") for one in own[task.id]]
+
+    assert passing_already(tasks, checks, ["true"]).startswith("All checks of a pass already")
+    assert passing_already(tasks[1:], checks, ["true"]) == ""
 
 
 async def test_a_check_of_the_project_that_looks_at_no_source_is_named_before_anything_is_spent(

@@ -6,9 +6,10 @@ A permission of the person covers exactly the content that they saw.
 import difflib
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.verification.verification import AllowedCheckChange
@@ -48,9 +49,16 @@ def _subject(path: str) -> set[str]:
     return {word for part in parts for word in _WORDS.findall(part)} - _NOT_THE_SUBJECT
 
 
-def check_change_notice(task_ids: Sequence[str]) -> str:
-    names, verb = ", ".join(task_ids), "asks" if len(task_ids) == 1 else "ask"
-    return f"{names} {verb} to change existing tests. Approving the plan allows that."
+def plan_notices(plan: ImplementationPlan) -> Iterator[str]:
+    """Yield what an approval of the plan allows, besides the work."""
+    if asking := [task.id for task in plan.tasks if task.asks_to_change_checks]:
+        verb = "asks" if len(asking) == 1 else "ask"
+        yield f"{', '.join(asking)} {verb} to change existing tests. Approving the plan allows that."
+    if kept := [task.id for task in plan.tasks if task.shows == "kept"]:
+        yield f"{', '.join(kept)}: the checks only show that nothing broke."
+    for task in plan.tasks:
+        if task.touches:
+            yield f"{task.id} may change {shortlist(task.touches, 5)}."
 
 
 def allowing_check_changes(plan: ImplementationPlan) -> ImplementationPlan:

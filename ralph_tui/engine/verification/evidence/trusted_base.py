@@ -152,10 +152,14 @@ class TrustedBase:
     def _record(self) -> BaseRecord:
         return self.store.load()
 
-    def begin(self, task_id: str, commands: Iterable[str], task_text: str = "") -> None:
+    def begin(
+        self, task_id: str, commands: Iterable[str], task_text: str = "", agreed: Iterable[str] = ()
+    ) -> None:
         """Record the state before an agent session, and trust what the person changed since the last one.
 
-        `task_id` is empty in a phase without tasks.
+        Args:
+            task_id: The task of the session; empty in a phase without tasks.
+            agreed: The tasks that the person accepted without checks, and with them what they changed.
         """
         self._task_id = name = self._key(task_id)
         before = self._record
@@ -164,17 +168,23 @@ class TrustedBase:
         try:
             now = self.trees.take()
             base = self._with_persons_changes(before, now)
+            settled = [
+                key for key in map(self._key, agreed) if key in before.ended and key in before.tasks
+            ]
+            base = self._with_tasks(base, before, settled, now)
         except (SetupError, OSError) as error:
             self.trouble = error.message if isinstance(error, SetupError) else str(error)
             return
         self.trouble = ""
+        tasks = {n: tree for n, tree in before.tasks.items() if n not in settled}
         named = (*before.inputs, *CheckInputs(self._root, commands, task_text).named)
         self._save(
             before.model_copy(
                 update={
                     "base": base,
                     "left": None,
-                    "tasks": {name: now, **before.tasks} if name else before.tasks,
+                    "tasks": {name: now, **tasks} if name else tasks,
+                    "ended": {n: tree for n, tree in before.ended.items() if n in tasks},
                     "inputs": tuple(dict.fromkeys((*named, *self._loaded_plugins()))),
                     "since": time.time_ns(),
                     "environment": self._trusted_packages(),
@@ -187,7 +197,9 @@ class TrustedBase:
         record = self._record
         forget_bytecode(self._root, record.since)
         with contextlib.suppress(SetupError, OSError):
-            changed = {"left": self.trees.take(), "packages_left": self._installed()}
+            now = self.trees.take()
+            ended = {**record.ended, self._task_id: now} if self._task_id else record.ended
+            changed = {"left": now, "ended": ended, "packages_left": self._installed()}
             self._save(record.model_copy(update=changed))
 
     def forget_bytecode(self) -> None:
@@ -327,12 +339,26 @@ class TrustedBase:
         trees = {"base": record.base, "left": record.left or ""}
         trees |= {
             f"task/{hashlib.sha256(n.encode()).hexdigest()[:32]}": t
-            for n, t in record.tasks.items()
+            for n, t in (
+                *record.tasks.items(),
+                *((f"{n} ended", t) for n, t in record.ended.items()),
+            )
         }
         lines = [f"update {_REF}{name} {tree}\n" for name, tree in trees.items() if tree]
         self.trees.git("update-ref", "--stdin", stdin="".join(lines))
         self.__dict__["_record"] = record
         self.store.save(record)
+
+    def _with_tasks(self, base: str, record: BaseRecord, names: Iterable[str], now: str) -> str:
+        """Return the base with what the attempts at these tasks changed and nobody changed since."""
+        current = self._contents(now)
+        moved = {
+            one.path: one.new
+            for name in names
+            for one in self.trees.differences(record.tasks[name], record.ended[name])
+            if current.get(one.path) == one.new
+        }
+        return self.trees.tree_with(base, moved) if moved else base
 
     def _with_persons_changes(self, record: BaseRecord, now: str) -> str:
         if not record.base:

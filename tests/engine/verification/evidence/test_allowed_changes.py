@@ -9,7 +9,7 @@ from ralph_tui.engine.verification.evidence.allowed_changes import (
     MOST_LINES,
     allowed_by_text,
     allowing_check_changes,
-    check_change_notice,
+    plan_notices,
     shown_changes,
 )
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
@@ -31,8 +31,13 @@ def allowed_of(base: TrustedBase, task: Task) -> tuple[str, ...]:
 
 
 def test_what_a_planner_asks_for_counts_once_a_person_approved_the_plan() -> None:
-    plan = ImplementationPlan(tasks=(Task(id="a", asks_to_change_checks=True), Task(id="b")))
-    assert check_change_notice(["a"]).startswith("a asks to change existing tests")
+    marked = Task(id="b", shows="kept", touches=("package.json", ".github/**"))
+    plan = ImplementationPlan(tasks=(Task(id="a", asks_to_change_checks=True), marked))
+    assert [*plan_notices(plan)] == [
+        "a asks to change existing tests. Approving the plan allows that.",
+        "b: the checks only show that nothing broke.",
+        "b may change package.json, .github/**.",
+    ]
     approved = allowing_check_changes(plan)
     assert [task.may_change_checks for task in approved.tasks] == [True, False]
     assert not any(task.asks_to_change_checks for task in approved.tasks)

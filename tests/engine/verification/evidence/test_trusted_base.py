@@ -36,6 +36,23 @@ FILES = {
 WEAK = {"tests/test_total.py": "weak"}
 
 
+def test_what_the_person_accepted_by_hand_is_trusted_and_what_came_later_is_not(
+    tmp_path: Path,
+) -> None:
+    base = project(tmp_path)
+    base.begin("a", COMMANDS)
+    write(tmp_path, {"Makefile": "test:\n\ttrue # a\n", "run.sh": "a"})
+    base.end()
+    base.begin("b", COMMANDS)
+    write(tmp_path, {"scripts/check.sh": "b", "run.sh": "b"})
+    base.end()
+    assert names(base) == ["Makefile (changed)", "scripts/check.sh (changed)"]
+    later = another_run(tmp_path)
+    later.begin("c", COMMANDS, agreed=["a", "never begun"])
+    assert names(later) == ["scripts/check.sh (changed)"]
+    assert later.original("Makefile") == b"test:\n\ttrue # a\n"
+
+
 def project(root: Path, files: Changes = FILES) -> TrustedBase:
     write(root, files)
     return another_run(root)
