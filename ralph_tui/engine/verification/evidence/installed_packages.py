@@ -140,7 +140,8 @@ def changed_packages(
 def _takes_place(root: Path, unit: str, known: Mapping[str, str]) -> str:
     place, _, name = unit.rpartition("/")
     if place.endswith(("/.bin", "/bin")):
-        return f"hides the program {name}" if shutil.which(name) else ""
+        is_new = not any(one.startswith(f"{place}/") for one in known)  # as a whole
+        return f"hides the program {name}" if not is_new and shutil.which(name) else ""
     if not place.endswith("/site-packages"):
         return ""
     starts = name in _START or (name.endswith(".pth") and _runs_code(root / unit))

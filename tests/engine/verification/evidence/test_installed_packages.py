@@ -92,3 +92,8 @@ def test_a_link_of_another_project_to_the_same_file_is_no_change(tmp_path: Path)
     known, file = installed(tmp_path, TOPS), tmp_path / "web/node_modules/@x/y/index.js"
     (tmp_path / "elsewhere").hardlink_to(file)
     assert changed_packages(tmp_path, known, installed(tmp_path, TOPS)) == ()
+
+
+def test_the_programs_of_an_environment_that_is_new_as_a_whole_are_no_fault(tmp_path: Path) -> None:
+    write(tmp_path, {".venv/pyvenv.cfg": "", "+x .venv/bin/python3": "", "+x .venv/bin/sh": ""})
+    assert changed_packages(tmp_path, {}, installed(tmp_path, (".venv",))) == ()
