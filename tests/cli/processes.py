@@ -31,7 +31,7 @@ def python(
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=150,
         check=False,
     )
 
