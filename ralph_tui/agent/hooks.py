@@ -52,19 +52,6 @@ class PermissionCallback:
         self._denied = denied
         self._expected: dict[str, tuple[ToolCall, Verdict]] = {}
 
-    def expect(self, call: ToolCall, verdict: Verdict) -> None:
-        self._expected[call.tool_id] = call, verdict
-
-    def report_earlier_answer(self, call: ToolCall, verdict: Verdict) -> None:
-        self._emit(
-            ev.ToolAllowed(
-                tool_id=call.tool_id,
-                name=call.name,
-                **verdict.model_dump(include={"rule", "part", "reason"}),
-                scope="again",
-            )
-        )
-
     async def may_use_tool(
         self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
     ) -> Result:
@@ -195,7 +182,7 @@ def _decision(decision: str, reason: str, **fields: Any) -> HookJSONOutput:
     )
 
 
-class Hooks:
+class Hooks(PermissionCallback):
     """Hook callbacks that ask the current supervisor; a standby session has none yet."""
 
     def __init__(
@@ -215,19 +202,12 @@ class Hooks:
             end_failed: Receives an error while the end of a turn was judged.
             wait_for_messages: Waits until the messages before a hook have been handled.
         """
-        self.permissions = PermissionCallback(emit, denied, session)
-        self._session = session
-        self._emit = emit
+        super().__init__(emit, denied, session)
         self._started = started
-        self._denied = denied
         self._failed = end_failed
         self._wait_for_messages = wait_for_messages
         self.judging_turn_end = False
         """Whether the end of a turn is being judged, which may run every check."""
-
-    @property
-    def supervisor(self) -> Supervisor | None:
-        return self.permissions.supervisor
 
     def matchers(self) -> dict[HookEvent, list[HookMatcher]]:
         guard = HookMatcher(
@@ -282,10 +262,17 @@ class Hooks:
             return _decision("deny", verdict.message)
         tool_input = self._rewritten(call, verdict)
         if verdict.decision == "ask":
-            self.permissions.expect(call, verdict)
+            self._expected[call.tool_id] = call, verdict
             return _decision("ask", verdict.message, updatedInput=tool_input)
         if verdict.asks:
-            self.permissions.report_earlier_answer(call, verdict)
+            self._emit(
+                ev.ToolAllowed(
+                    tool_id=call.tool_id,
+                    name=call.name,
+                    **verdict.model_dump(include={"rule", "part", "reason"}),
+                    scope="again",
+                )
+            )
         return _output("PreToolUse", updatedInput=tool_input) if tool_input != call.input else PASS
 
     def _rewritten(self, call: ToolCall, verdict: Verdict) -> dict[str, Any]:

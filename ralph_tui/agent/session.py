@@ -9,9 +9,8 @@ import logging
 import os
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
@@ -29,9 +28,16 @@ from ralph_tui.agent.failures import exit_reason, failure, silence_failure
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.login import address_hint, rejected_login_hint
 from ralph_tui.agent.process import connect_cli, continue_when_stopped, end_cli
-from ralph_tui.agent.session_options import SERVER_NAME, key_hiding, session_options, tool_server
+from ralph_tui.agent.session_options import (
+    SERVER_NAME,
+    Log,
+    key_hiding,
+    session_options,
+    tool_server,
+)
 from ralph_tui.agent.translate import Translator
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.base import Model, Record
 from ralph_tui.domain.errors import CliStartError, SetupError, StoreError
 from ralph_tui.domain.events import FailureClass, ToolOutcome
 from ralph_tui.domain.sanitize import one_line
@@ -89,15 +95,6 @@ def sandbox_error(items: list[AgentItem]) -> str:
     return ""
 
 
-async def sandbox_failure(error: str) -> Failure | None:
-    reason = await asyncio.to_thread(sandbox_problem)
-    if reason:
-        return Failure(kind=FailureClass.SETUP, message=lost(reason), hint=SANDBOX_LOST_HINT)
-    if error.startswith(_SANDBOX_ERRORS):
-        return failure(FailureClass.CLI_DIED, "The Claude Code CLI lost its sandbox.")
-    return None
-
-
 CATCH_UP_SECONDS = 5.0
 """How long a hook waits for the reader of the turn; between turns there is none."""
 
@@ -112,24 +109,12 @@ MAX_STDERR_CHARS = 300
 QUIET_TOOL_SECONDS = 3600.0
 """How long a tool may be silent; the CLI's own limit for a command is far lower."""
 
-Log = Callable[[str], None]
-
 # Unhandled log records would go to stderr and garble the screen; ralph gets them as errors anyway.
 logging.getLogger("claude_agent_sdk").addHandler(logging.NullHandler())
 
 
-@dataclass(frozen=True)
-class _Lost:
-    """The end of the CLI's stream, with the reason."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class _HookItem:
-    """An item from a hook, queued in order with the SDK's messages."""
-
-    item: AgentItem
+_Queued = Message | AgentItem | asyncio.Event | str
+"""A message of the SDK, an item from a hook, a marker to set once all before it is handled, or why the stream ended."""
 
 
 class ClaudeSession:
@@ -148,7 +133,7 @@ class ClaudeSession:
         self._log = log
         self._mark = uuid.uuid4().hex
         self._environment = {**os.environ, **spec.environment, **environment}
-        self._inbox: asyncio.Queue[Message | _HookItem | asyncio.Event | _Lost] = asyncio.Queue()
+        self._inbox: asyncio.Queue[_Queued] = asyncio.Queue()
         self._translator = Translator()
         self._hooks = Hooks(
             self._emit,
@@ -200,9 +185,7 @@ class ClaudeSession:
             raise await self._not_started(exit_reason(error)) from error
         self._reader = asyncio.create_task(self._drain(), name="ralph-sdk-reader")
         self._watcher = asyncio.create_task(
-            continue_when_stopped(
-                self._mark, self._emit, lambda reason: self._inbox.put_nowait(_Lost(reason))
-            ),
+            continue_when_stopped(self._mark, self._emit, self._inbox.put_nowait),
             name="ralph-cli-watch",
         )
 
@@ -215,7 +198,7 @@ class ClaudeSession:
         return CliStartError(f"The Claude Code CLI did not start: {why}.{words}", hint)
 
     def oversee(self, supervisor: Supervisor) -> None:
-        self._hooks.permissions.supervisor = supervisor
+        self._hooks.supervisor = supervisor
 
     @property
     def alive(self) -> bool:
@@ -264,19 +247,19 @@ class ClaudeSession:
             problem = await asyncio.to_thread(tls_check.tls_problem, self._environment)
             quiet = TurnEnded(failure=silence_failure(limit, problem))
             return [*self._translator.abandon(), quiet]
-        if isinstance(message, _Lost):
-            return [*self._translator.abandon(), self._turn_after_loss(message.reason)]
+        if isinstance(message, str):
+            return [*self._translator.abandon(), self._turn_after_loss(message)]
         if isinstance(message, ResultMessage):
             return self._result_items(message)
-        if isinstance(message, _HookItem):
-            return [message.item]
+        if isinstance(message, Model | Record):
+            return [message]
         if isinstance(message, asyncio.Event):
             message.set()
             return []
         items = self._check_login(self._translator.translate(message))
         return await self._check_sandbox(self._check_tools(items))
 
-    async def _next_message(self, limit: float) -> Message | _HookItem | asyncio.Event | _Lost:
+    async def _next_message(self, limit: float) -> _Queued:
         while True:
             try:
                 return await asyncio.wait_for(self._inbox.get(), limit)
@@ -338,8 +321,13 @@ class ClaudeSession:
 
     async def _check_sandbox(self, items: list[AgentItem]) -> list[AgentItem]:
         error = sandbox_error(items) if self.spec.sandbox is not None else ""
-        found = await sandbox_failure(error) if error else None
-        if found is None:
+        if not error:
+            return items
+        if reason := await asyncio.to_thread(sandbox_problem):
+            found = Failure(kind=FailureClass.SETUP, message=lost(reason), hint=SANDBOX_LOST_HINT)
+        elif error.startswith(_SANDBOX_ERRORS):
+            found = failure(FailureClass.CLI_DIED, "The Claude Code CLI lost its sandbox.")
+        else:  # the command's own error
             return items
         self._lost = found.message
         return [*items, *self._translator.abandon(), TurnEnded(failure=found)]
@@ -359,9 +347,9 @@ class ClaudeSession:
             await asyncio.wait_for(self._client.interrupt(), INTERRUPT_SECONDS)
         except TimeoutError:
             why = f"no response to an interrupt in {INTERRUPT_SECONDS:g} seconds"
-            self._inbox.put_nowait(_Lost(why))
+            self._inbox.put_nowait(why)
         except (ClaudeSDKError, OSError) as error:
-            self._inbox.put_nowait(_Lost(f"it cannot be interrupted: {exit_reason(error)}"))
+            self._inbox.put_nowait(f"it cannot be interrupted: {exit_reason(error)}")
         else:
             self._interrupts -= 1
 
@@ -374,7 +362,7 @@ class ClaudeSession:
     async def _shut_down(self) -> None:
         responsive = self._reader is not None and self._lost is None
         tools_running = self._translator.tools_running
-        self._inbox.put_nowait(_Lost("it was closed"))  # ends a running turn
+        self._inbox.put_nowait("it was closed")  # ends a running turn
         await end_cli(self._client, self._mark, responsive=responsive, tools_running=tools_running)
         running = [task for task in (self._reader, self._watcher) if task is not None]
         for task in running:
@@ -387,9 +375,9 @@ class ClaudeSession:
             async for message in self._client.receive_messages():
                 self._inbox.put_nowait(message)
         except Exception as error:  # noqa: BLE001 - the turn must end, whatever the reason
-            self._inbox.put_nowait(_Lost(exit_reason(error)))
+            self._inbox.put_nowait(exit_reason(error))
         else:
-            self._inbox.put_nowait(_Lost("its output ended"))
+            self._inbox.put_nowait("its output ended")
 
     def _keep_stderr(self, line: str) -> None:
         if line.strip():
@@ -403,7 +391,7 @@ class ClaudeSession:
                 self._emit(ev.Notice(level="warning", text=text))
 
     def _emit(self, item: AgentItem) -> None:
-        self._inbox.put_nowait(_HookItem(item))
+        self._inbox.put_nowait(item)
 
     async def _wait_for_messages(self) -> None:
         """Wait until earlier messages are handled, because a hook may overtake their usage reports."""

@@ -126,7 +126,7 @@ def session_options(
         },
         max_buffer_size=MAX_BUFFER_BYTES,
         stderr=log,
-        can_use_tool=cast("Any", hooks.permissions.may_use_tool),
+        can_use_tool=cast("Any", hooks.may_use_tool),
         hooks=hooks.matchers(),
         include_partial_messages=True,
         verbatim_prompts=True,

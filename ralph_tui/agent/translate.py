@@ -128,7 +128,7 @@ class Translator:
             ev.ToolStarted(
                 tool_id=call.tool_id,
                 name=call.name,
-                input=bounded_input(call.input),
+                input={inert(key): _bounded(value) for key, value in call.input.items()},
                 parent_id=parent_id,
             )
         ]
@@ -209,7 +209,16 @@ class Translator:
         data = message.data
         if message.subtype == "api_retry":
             self._usage.count_retry()
-            return [api_retry(data)]
+            status = data.get("error_status")
+            return [
+                ev.ApiRetry(
+                    attempt=int(data.get("attempt") or 0),
+                    max_attempts=int(data.get("max_retries") or 0),
+                    delay_seconds=float(data.get("retry_delay_ms") or 0) / 1000,
+                    status=int(status) if status else None,
+                    error=inert(str(data.get("error") or "")),
+                )
+            ]
         if message.subtype != "init" or self._started_session:
             return []
         self._started_session = True
@@ -229,12 +238,18 @@ class Translator:
         ]
 
     def _quota_reports(self, raw: Mapping[str, Any]) -> list[AgentItem]:
+        windows = raw.get("unifiedWindows")
         reports: list[AgentItem] = []
-        for allowance in allowances(raw):
-            percent = int(allowance.percent)
-            if self._reported_allowances.get(allowance.window) != percent:
-                self._reported_allowances[allowance.window] = percent
-                reports.append(ev.AllowanceReported(allowance=allowance))
+        for name, window in windows.items() if isinstance(windows, dict) else ():
+            used = window.get("utilization") if isinstance(window, dict) else None
+            if not isinstance(used, int | float) or not 0 <= used <= 100:
+                continue
+            resets = window.get("resetsAt")
+            when = datetime.fromtimestamp(resets, UTC) if isinstance(resets, int) else None
+            found = Allowance(window=inert(str(name)), percent=100 * used, resets_at=when)
+            if self._reported_allowances.get(found.window) != int(found.percent):
+                self._reported_allowances[found.window] = int(found.percent)
+                reports.append(ev.AllowanceReported(allowance=found))
         return reports
 
     def _result(self, message: ResultMessage) -> list[AgentItem]:
@@ -260,36 +275,8 @@ class Translator:
         return [*self.abandon(), self._usage.report(), ended]
 
 
-def allowances(raw: Mapping[str, Any]) -> list[Allowance]:
-    windows = raw.get("unifiedWindows")
-    found: list[Allowance] = []
-    for name, window in windows.items() if isinstance(windows, dict) else ():
-        used = window.get("utilization") if isinstance(window, dict) else None
-        if not isinstance(used, int | float) or not 0 <= used <= 100:
-            continue
-        resets = window.get("resetsAt")
-        when = datetime.fromtimestamp(resets, UTC) if isinstance(resets, int) else None
-        found.append(Allowance(window=inert(str(name)), percent=100 * used, resets_at=when))
-    return found
-
-
 def _text_delta(text: str, parent: str | None) -> list[AgentItem]:
     return [ev.TextDelta(text=text, parent_id=parent)] if text else []
-
-
-def api_retry(data: Mapping[str, Any]) -> ev.ApiRetry:
-    status = data.get("error_status")
-    return ev.ApiRetry(
-        attempt=int(data.get("attempt") or 0),
-        max_attempts=int(data.get("max_retries") or 0),
-        delay_seconds=float(data.get("retry_delay_ms") or 0) / 1000,
-        status=int(status) if status else None,
-        error=inert(str(data.get("error") or "")),
-    )
-
-
-def bounded_input(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    return {inert(key): _bounded(value) for key, value in values.items()}
 
 
 def _bounded(value: JsonValue) -> JsonValue:

@@ -30,13 +30,9 @@ HAIKU = Price(input=0.1, output=0.5, cache_read=0.01, cache_write=0.125)
 _FAMILIES = (("haiku", HAIKU), ("sonnet", SONNET))
 
 
-def price_of(model: str) -> Price:
-    return next((price for family, price in _FAMILIES if family in model), OPUS)
-
-
 def estimate(model: str, usage: TokenUsage) -> int:
     """Return the cost of a response in nano-dollars, in which all prices per token are whole numbers."""
-    price = price_of(model)
+    price = next((price for family, price in _FAMILIES if family in model), OPUS)
     counted = (
         (usage.input_tokens, price.input),
         (usage.output_tokens, price.output),
@@ -93,8 +89,11 @@ class SessionUsage:
 
     def settle(self, total_cost_usd: float | None, models: Mapping[str, Any]) -> None:
         """Replace the estimate with the CLI's figure; keep it if the figure is invalid or below the previous one."""
-        if total_cost_usd is not None and self._settled <= _micros(total_cost_usd):
-            self._settled = _micros(total_cost_usd)
+        exact = -1
+        if total_cost_usd is not None and 0 <= total_cost_usd < math.inf:
+            exact = micros(total_cost_usd)
+        if exact >= self._settled:
+            self._settled = exact
         else:
             self._settled += _rounded(self._estimated)
         self._estimated = 0
@@ -111,10 +110,6 @@ class SessionUsage:
             session_requests=self._requests,
             context_window=self._window,
         )
-
-
-def _micros(usd: float) -> int:
-    return micros(usd) if 0 <= usd < math.inf else -1
 
 
 def _rounded(nanos: int) -> int:
