@@ -72,7 +72,6 @@ MAX_SPEED = 1000.0
 
 
 def demo_tools(scenario: "Scenario") -> dict[str, SetupError | None]:
-    """Return the tools that a demo needs, each with its problem on this machine or None."""
     from ralph_tui.cli.doctor.preflight import tool_version
 
     found: dict[str, SetupError | None] = {}

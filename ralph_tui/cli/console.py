@@ -34,7 +34,6 @@ def _to_stderr(text: str) -> None:
 
 
 def fail(error: RalphError) -> None:
-    """Print an error: what is wrong, then what to do."""
     message, hint = inert(error.message), inert(error.hint)
     if " UTC" in message + hint:
         from ralph_tui.present.text.figures import zoned  # most errors have no time in them
@@ -73,7 +72,6 @@ def _discard(stream: TextIO) -> None:
 
 
 def is_at_terminal() -> bool:
-    """Return whether a person can read a prompt here and answer it."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 

@@ -117,7 +117,6 @@ class Output:
         self._events.put(event)
 
     async def finish(self) -> None:
-        """Wait until everything is written."""
         self._events.put(None)
         await self._written.wait()
 

@@ -31,7 +31,6 @@ def start_directory(given: Path | None) -> Path:
 
 
 def find_project(given: Path | None) -> "Project":
-    """Return the project in the given directory, or the one that contains the current directory."""
     from ralph_tui.store.project import Project
 
     directory = start_directory(given)

@@ -68,7 +68,6 @@ def _other_loop(project: Project) -> str:
 
 
 def status_facts(project: Project, documents: Documents, owner: Owner | None) -> dict[str, str]:
-    """Return the project's status as names and values, without empty ones."""
     state, plan, breaker = documents.state, documents.plan, documents.breaker
     counts = plan.counts()
     by_status = ", ".join(
@@ -232,7 +231,6 @@ def _about(plan: ImplementationPlan, task: Task, done: frozenset[str]) -> str:
 
 
 def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
-    """Print the sessions and their total cost."""
     if not sessions:
         out("No session has ended yet.")
         return

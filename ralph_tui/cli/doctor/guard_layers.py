@@ -67,12 +67,10 @@ class TrialProject:
 
     @property
     def scratch(self) -> Path:
-        """The temporary directory of a command in the sandbox."""
         return self.home.with_name("scratch")
 
     @property
     def attempts(self) -> dict[str, str]:
-        """The shell commands that the sandbox must prevent, by what they attempt."""
         home = shlex.quote(str(self.home))
         connect = f'"$RALPH_GUARD_PYTHON" -IS -c {shlex.quote(_CONNECT)} {self.port}'
         return {
@@ -99,7 +97,6 @@ def trial_project(directory: Path) -> Iterator[TrialProject]:
 def successful_attempts(
     project: TrialProject, prefix: Sequence[str], attempts: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Run the attempts as the agent's commands run, and return the names of those that succeed."""
     base = {**os.environ, **dict.fromkeys(SECRET_NAMES, project.canary)}
     environment = base | cli_overlay(Policy(root=project.root), base)
     starter = launch_script(environment["RALPH_GUARD_PYTHON"], "/bin/sh")
@@ -120,7 +117,6 @@ def successful_attempts(
 def run_trial(
     words: Sequence[str], cwd: Path, environment: Mapping[str, str]
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command to its end, whatever its status."""
     try:
         return subprocess.run(
             words,

@@ -21,7 +21,6 @@ def uv_version() -> str:
 
 
 def tool_version(command: str, install: str, repair: str = "") -> str:
-    """Return what a tool prints about its version."""
     name, *arguments = command.split()
     repair = repair or f"Repair it until `{command}` works"
     path = shutil.which(name)
@@ -58,7 +57,6 @@ def needs_uv(root: Path, settings: "Settings") -> bool:
 
 
 def check_machine(root: Path, settings: "Settings") -> None:
-    """Check what a real run needs of the machine: uv for Python, a login, and an address of the model."""
     from ralph_tui.agent.tls_check import require_tls
 
     if needs_uv(root, settings):

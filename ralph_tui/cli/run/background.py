@@ -55,7 +55,6 @@ def background_starter(
 
 
 def _start(project: "Project", words: Sequence[str], stdin: str) -> int:
-    """Start ralph with these words and return its process id once it owns the loop."""
     from ralph_tui.store.io.rotation import make_room
     from ralph_tui.store.lock import LoopLock
 

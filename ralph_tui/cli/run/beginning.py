@@ -146,7 +146,6 @@ class Beginning:
 
 
 def read_beginning(root: Path, feature: str | None, given: str, options: FromOptions) -> Beginning:
-    """Read what a project is to start from; write nothing. Blocks."""
     if options.no_plan and options.ask:
         raise RalphError("--no-plan and --ask exclude each other.", "Give one of them.")
     given = given.strip().removeprefix("@")
@@ -183,7 +182,6 @@ def _read(root: Path, feature: str | None, given: str) -> tuple[str, str, str]:
 
 
 def _is_plan(source: "Source") -> bool:
-    """Return whether the file is a plan in a known format."""
     if source.name.casefold().endswith((".json", ".jsonl")):
         formats().detect(source)
         return True

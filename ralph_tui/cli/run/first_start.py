@@ -37,7 +37,6 @@ class FirstStart:
     plans: tuple[str, ...]
 
     def ask(self) -> "StartChoice | None":
-        """Ask on the screen what to do; None means nothing."""
         from ralph_tui.config.load import load_settings
         from ralph_tui.tui.app.start_screen import StartScreen
 

@@ -33,14 +33,12 @@ def read_request(words: Sequence[str] | None) -> str:
 
 
 def read_guidance(words: Sequence[str]) -> str:
-    """Read guidance, from the same sources as a request."""
     empty = 'Write it after the command: ralph inject "…".'
     long = "Put it into a file and ask the agent to read that file."
     return _text(words, "guidance", MAX_GUIDANCE, empty=empty, long=long)
 
 
 def read_task(words: Sequence[str]) -> str:
-    """Read the description of a task, from the same sources as a request."""
     empty = 'Describe the task: ralph add "Read a file".'
     return _text(words, "task", MAX_GUIDANCE, empty=empty, long=_INTO_SPECS)
 

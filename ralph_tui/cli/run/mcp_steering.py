@@ -217,7 +217,6 @@ _TOOLS: Mapping[str, _Tool] = {
 
 
 def tool_specs() -> tuple[ToolSpec, ...]:
-    """Return the tools as a client sees them."""
     return tuple(
         ToolSpec(
             name=name,
@@ -250,5 +249,4 @@ def answer_call(root: Path | None, name: str, arguments: Mapping[str, JsonValue]
 
 
 def require_person(root: Path | None) -> None:
-    """Refuse to serve an agent of the project's loop."""
     refuse_agent(find_project(root).layout)

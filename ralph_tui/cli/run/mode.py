@@ -94,7 +94,6 @@ def _readiness(root: Path) -> "Iterable[Notice]":
 
 
 def may_prompt(*, as_json: bool, may_ask: bool) -> bool:
-    """Return whether a run in lines can ask a person at the terminal."""
     return sys.stdin is not None and sys.stdin.isatty() and may_ask and not as_json
 
 

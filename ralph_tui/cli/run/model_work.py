@@ -49,7 +49,6 @@ def require_consent(
 
 
 def most_it_costs(settings: "Settings", spent: float) -> str:
-    """Return what a run may cost at most, by the strictest of the limits."""
     from ralph_tui.domain.costs import CostMeter
     from ralph_tui.present.text.figures import money
 
@@ -61,7 +60,6 @@ def most_it_costs(settings: "Settings", spent: float) -> str:
 
 
 def run_in_lines(root: Path, overrides: Mapping[str, object], request: "RunRequest") -> int:
-    """Run the request in lines, asking questions on a terminal; return the exit status."""
     from dataclasses import replace
 
     from ralph_tui.cli.composition import launch_project
@@ -76,7 +74,6 @@ def run_in_lines(root: Path, overrides: Mapping[str, object], request: "RunReque
 
 
 def planning_overrides(model: str | None, max_cost: float | None) -> Mapping[str, object]:
-    """Return the settings that the options override; None means not given."""
     return {"models.planning": model, "safety.cost_limits.per_session": max_cost}
 
 

@@ -102,7 +102,6 @@ class TerminalPrompts:
         self._pending = [pending for pending in self._pending if pending.key != key]
 
     def _show(self) -> None:
-        """Show the prompt of the first question or approval, unless it is shown already."""
         if self._closed or self._showing:
             return
         if not self._pending:
