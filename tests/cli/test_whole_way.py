@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
-from tests.harness.projects import make_project, plan_of, task
+from tests.harness.projects import make_project
 from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
-from tests.scenario.test_phases import REQUEST, SPEC, discovers, plans
+from tests.scenario.test_phases import REQUEST, discovers
 
 
 @pytest.mark.long
@@ -25,19 +24,3 @@ async def test_a_request_and_its_answers_from_files(tmp_path: Path) -> None:
     assert "Language: French (by file)" in done.stdout
     assert "approval of the specs given · by --yes" in done.stdout
     assert Project(project).load().state.request == REQUEST
-
-
-@pytest.mark.long
-async def test_a_plan_made_again(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")], files={"specs/greeter.md": SPEC})
-    anew = plans(task_id="b").replace(
-        '"^# Ralph Planning Mode"', '["^# Ralph Planning Mode", "Call it b"]'
-    )
-    async with serving(scenario(anew)) as server:
-        words = ["regenerate-plan", "Call it b", "--headless", "--yes"]
-        again = await run_ralph(words, project, server)
-        assert (again.status, [t.id for t in plan_of(project).tasks]) == (0, ["b"])
-        models = {str(r.body["model"]) for r in server.requests if r.script}
-    assert all("opus" in model for model in models)
-    assert len(list((project / ".ralph/session_history").glob("plan-*.json"))) == 1
-    assert Project(project).load().state.current_phase is Phase.BUILDING

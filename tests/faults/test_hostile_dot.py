@@ -176,19 +176,6 @@ IDS = ("../../x", "/etc/x", "CON", "\N{SNOWMAN}\N{GRINNING FACE}", "x" * 200)
 """Each of them is worked under its own name, and is the name of nothing else."""
 
 
-@pytest.mark.long
-async def test_no_id_is_a_path(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task(name) for name in IDS])
-    outside = names(tmp_path) | {"claude-config"}
-    async with serving(scenario(*(CLAIMS.format(id=name) for name in IDS))) as server:
-        ran = await run_ralph(["build", "--headless"], project, server)
-    assert ran.status == 0, ran.stdout[-800:] + ran.stderr[-500:]
-    assert "5 of 5 tasks complete" in ran.stdout
-    assert names(tmp_path) <= outside
-    held = {"x", "CON", *IDS}
-    assert [p for p in project.rglob("*") if p.name in held and ".venv" not in p.parts] == []
-
-
 def names(directory: Path) -> set[str]:
     return {path.name for path in directory.iterdir()}
 

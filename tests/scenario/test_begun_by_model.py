@@ -93,16 +93,3 @@ async def test_kill_9_while_the_model_adds_leaves_the_plan(tmp_path: Path) -> No
         again = await run_ralph(words, project, server)
     assert again.status == 0, again.stderr
     assert [t.id for t in plan_of(project).tasks] == ["mine", "c"]
-
-
-@pytest.mark.long
-async def test_a_project_begins_with_an_issue(tmp_path: Path) -> None:
-    project = make_project(tmp_path)
-    gh = gh_answering(tmp_path, {**HOSTILE, "title": "Greet people", "body": "Say hello.\n"})
-    async with serving(scenario(plans())) as server:
-        done = await run_ralph(["init", "--from", "12", "--yes"], project, server, gh)
-        prompt = str(server.model_requests[0].body["messages"])
-    assert done.status == 0, done.stderr
-    assert [t.id for t in plan_of(project).tasks] == ["a"]
-    assert "Say hello." in (project / "specs/requirements.md").read_text()
-    assert "Say hello." in prompt

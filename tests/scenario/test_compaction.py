@@ -10,7 +10,6 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task
-from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 
@@ -81,16 +80,3 @@ async def test_a_shorter_list_takes_the_place_and_the_log_is_kept(project: Path)
     assert copies(project) == [LOG]
     assert run.end.cost_usd > 0
     assert Project(project).load().state.current_phase is Phase.BUILDING
-
-
-@pytest.mark.long
-async def test_the_command_asks_first(project: Path) -> None:
-    async with serving(scenario(submits(FEW))) as server:
-        waits = await run_ralph(["memory", "--compact"], project, server)
-        assert (waits.status, len(server.model_requests)) == (4, 0)
-        done = await run_ralph(["memory", "--compact", "--yes"], project, server)
-    assert "sends  70 learnings of progress.txt (" in waits.stdout
-    assert "Give --yes" in waits.stderr
-    assert done.status == 0, done.stderr
-    assert "shortened 70 learnings to 1" in done.stdout
-    assert copies(project) == [LOG]

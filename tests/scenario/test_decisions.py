@@ -9,7 +9,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import REPLAN, RunRequest
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, plan_of, task
@@ -90,23 +90,6 @@ async def test_an_approved_plan_is_built_and_a_changed_one_is_asked_about_again(
         built = await play(project, server, request=RunRequest(), overrides=overrides)
     assert built.end.exit_code == 0, built.end.reason
     assert (project / "a.txt").exists()
-
-
-@pytest.mark.long
-async def test_planning_again_drops_open_tasks_and_hears_the_rejection(tmp_path: Path) -> None:
-    project = make_project(
-        tmp_path,
-        [task("done", status="complete"), task("a"), task("a2")],
-        files={"specs/greeter.md": SPEC},
-    )
-    controls = Controls(project)
-    again = RunRequest(text=REPLAN, only=Phase.PLANNING)
-    async with serving(scenario(ONE_BY_ONE, plans())) as server:
-        await play(project, server, request=again)
-        controls.decide(approved=False, reason=TOO_LARGE)
-        run = await play(project, server, request=again)
-    assert [t.id for t in plan_of(project).tasks] == ["done", "b", "c"]
-    assert run.end.exit_code == 4
 
 
 @pytest.mark.long

@@ -19,7 +19,6 @@ from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, hands_over, scenario, works_forever
 from tests.scenario.running import Run, play
-from tests.scenario.test_phases import SPEC
 from tests.scenario.test_recovery import limited
 
 ASK: Mapping[str, object] = {
@@ -190,22 +189,3 @@ async def test_a_session_is_summed_up_when_the_share_of_the_allowance_is_used(
     assert "half of it" in (project / "MEMORY.md").read_text(encoding="utf-8")
     assert task_of(project, "a").status is TaskStatus.PENDING
     assert task_of(project, "a").retry_count == 0
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("allowance")
-async def test_a_phase_ends_after_its_operation_when_the_share_is_used(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
-    overrides = {"limits.stop_at_allowance_percent": 80}
-    looks = """
-    - name: looks around
-      phase: planning
-      turns: [{read: specs/greeter.md, repeat: 10000}]
-    """
-    async with serving(scenario(looks)) as server:
-        request = RunRequest(only=Phase.PLANNING)
-        run = await play(project, server, overrides=overrides, environ=LOGIN, request=request)
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.USAGE_LIMIT, 2)
-    (ended,) = run.of(ev.IterationFinished)
-    assert (ended.outcome, ended.reason) == (IterationOutcome.INTERRUPTED, run.end.reason)
-    assert len(run.of(ev.ToolFinished)) == 1

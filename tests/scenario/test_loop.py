@@ -102,21 +102,6 @@ async def test_a_model_that_forgets_to_claim_is_reminded(tmp_path: Path) -> None
 
 
 @pytest.mark.long
-async def test_three_tasks_that_fail_in_a_row_open_the_breaker(tmp_path: Path) -> None:
-    tasks = [task("a"), task("b"), task("c"), task("d")]
-    project = make_project(tmp_path, tasks)
-    scripts = [stops_without_claim(t) for t in "abcd"]
-    async with serving(scenario(*scripts)) as server:
-        run = await play(project, server)
-    assert "".join(e.task_id for e in run.of(ev.IterationFinished)) == "aaabbbc"
-    assert run.end.reason == (
-        "the circuit breaker opened: 3 failures in a row; the last: c: the model stopped without claiming the task"
-    )
-    assert "run again" in run.end.hint
-    assert run.end.exit_code == 1
-
-
-@pytest.mark.long
 async def test_tasks_that_fail_by_themselves_do_not_stop_the_others(tmp_path: Path) -> None:
     red: list[JsonValue] = [{"command": HAS_FILE.format(name="never.txt")}]
     tasks = [

@@ -7,7 +7,7 @@ import pytest
 
 from ralph_tui.agent import process
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import FailureClass, LoopStatus
+from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.project import Project
@@ -29,29 +29,6 @@ def suffers(fault: str, sessions: int = 1) -> str:
         - say: Hello.
           fault: {{kind: {fault}, times: forever}}
     """
-
-
-@pytest.mark.long
-async def test_an_outage_costs_the_task_no_attempt_and_opens_no_breaker(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    faults = ("status, status: 529", "malformed", "portal", "cut", "status, status: 503")
-    storm = scenario(*(suffers(fault) for fault in faults), finishes("a"))
-    async with serving(storm) as server:
-        run = await play(project, server, overrides=NO_RETRIES)
-    network, busy = FailureClass.NETWORK, FailureClass.OVERLOADED
-    assert [e.failure for e in run.of(ev.AgentFailed)] == [busy, network, network, network, busy]
-    assert not [e.text for e in run.of(ev.AssistantText) if "API Error" in e.text], "told once"
-    assert [e.hint for e in run.of(ev.AgentFailed)] == [""] * 5, "ralph continues automatically"
-    portal = run.of(ev.AgentFailed)[2].message
-    assert portal == (
-        "A proxy or sign-in page answered instead of the API with an HTML page (HTTP 200)."
-    )
-    assert [e.message for e in run.of(ev.LimitWait)] == [e.message for e in run.of(ev.AgentFailed)]
-    assert [e.iteration for e in run.of(ev.IterationStarted)] == [1] * 6
-    assert [e.attempt for e in run.of(ev.IterationStarted)] == [1] * 6
-    assert all(e.breaker.failure_count == 0 for e in run.of(ev.BreakerChanged))
-    assert task_of(project, "a").retry_count == 0
-    assert (run.end.exit_code, run.end.iterations) == (0, 1)
 
 
 @pytest.mark.long

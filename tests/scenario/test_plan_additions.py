@@ -13,7 +13,6 @@ from ralph_tui.engine.control.request import Addition, RunRequest
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, plan_of, task
-from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
 from tests.scenario.running import Run, play
 
@@ -118,20 +117,3 @@ async def test_a_rejection_takes_the_tasks_out_and_says_why(tmp_path: Path) -> N
     assert run.end.exit_code == 0
     assert [t.id for t in plan_of(project).tasks] == ["a", "b", "d"]
     assert all(e.kind is ApprovalKind.PLAN for e in run.of(ev.ApprovalRequested))
-
-
-@pytest.mark.long
-async def test_the_command_plans_a_file(tmp_path: Path) -> None:
-    project = make_project(tmp_path, MINE)
-    (project / "export.md").write_text(TEXT)
-    async with serving(scenario(adds(entry("c")))) as server:
-        waits = await run_ralph(["add", "--plan", "@export.md"], project, server)
-        assert (waits.status, len(server.model_requests)) == (4, 0), "nobody was asked"
-        words = ["add", "--plan", "@export.md", "--yes", "--max-cost", "1.5", "--model", "opus"]
-        done = await run_ralph(words, project, server)
-        assert server.model_requests[0].body["model"] != ""
-    assert done.status == 0, done.stderr
-    assert "export.md (" in waits.stdout
-    assert "model  opus\ncost   at most $1.50 in this run" in done.stdout
-    assert "Give --yes to send it." in waits.stderr
-    assert [t.id for t in plan_of(project).tasks] == ["a", "b", "c"]

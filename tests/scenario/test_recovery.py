@@ -83,25 +83,6 @@ async def test_a_usage_limit_is_waited_out_and_costs_nothing(tmp_path: Path) -> 
     assert all(e.breaker.failure_count == 0 for e in run.of(ev.BreakerChanged))
 
 
-@pytest.mark.long
-async def test_the_person_retries_now_and_guidance_is_not_lost(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    controls = Controls(project)
-    controls.inject("Mind the gap")
-
-    async def person(run: Run) -> None:
-        await run.until_told(ev.LimitWait)
-        controls.retry_now()
-
-    overrides = {"limits.on_usage_limit": "wait"}
-    async with serving(scenario(limited(), finishes("a"))) as server:
-        run = await play(project, server, overrides=overrides, meanwhile=person)
-        prompts = [str(r.body["messages"]) for r in server.requests if r.script == "finishes a"]
-    assert run.of(ev.LimitWaitEnded)[0].why == "retried on request"
-    assert "Mind the gap" in prompts[0]
-    assert run.end.exit_code == 0
-
-
 def turns_it(number: int, value: str) -> str:
     return f"""
     - name: turns it to {value}, {number}

@@ -14,7 +14,7 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.project import Project
 from tests.harness.model import ServerProcess, serving_in_process
 from tests.harness.projects import event_types, make_project
-from tests.harness.real_processes import marked_processes, ralph_running, run_ralph
+from tests.harness.real_processes import marked_processes, ralph_running
 from tests.harness.scenarios import scenario
 from tests.harness.waiting import until
 from tests.scenario.test_phases import REQUEST, discovers
@@ -104,35 +104,3 @@ async def test_discovery_with_an_open_question(tmp_path: Path) -> None:
     log = Project(project).load().questions
     answers = {q.id: q.answer.text if q.answer else None for q in log.questions}
     assert answers == {language: "French", before: None, after: "late"}
-
-
-@pytest.mark.long
-async def test_headless_ends_with_4_on_an_open_question_and_continues_with_its_answer(
-    tmp_path: Path,
-) -> None:
-    project = make_project(tmp_path, [])
-    controls = Controls(project)
-    first = f"""
-    - name: asks
-      when: "^# Ralph Discovery Mode"
-      times: 1
-      turns:
-        - {LANGUAGE}
-        - say: never reached
-          write: {{path: specs/never.md, content: never}}
-    """
-    with serving_in_process(scenario(first, discovers()), tmp_path) as server:
-        ran = await run_ralph(["discover", REQUEST, "--headless", "--yes"], project, server)
-        (asked,) = controls.open_questions()
-        assert (ran.status, asked.question.question) == (4, "Which language?"), ran.stdout
-        assert "waiting for your answer: Which language?" in ran.stdout
-        assert f"`ralph answer {asked.id} …`, then run `ralph run`" in ran.stdout
-        spent = len(server.requests())
-        again = await run_ralph(["discover", "--headless", "--yes"], project, server)
-        assert (again.status, len(server.requests())) == (4, spent), "nothing new can be found out"
-        controls.answer(asked.id, parse_answer(asked.question, "2", by="command"))
-        last = await run_ralph(["discover", "--headless", "--yes"], project, server)
-        prompts = [json.dumps(r["body"]) for r in server.requests() if r["script"] == "discovers"]
-    assert last.status == 0, last.stdout + last.stderr
-    assert "Which language? \\u2192 French" in prompts[0]
-    assert not (project / "specs/never.md").exists()

@@ -15,7 +15,7 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from tests.cli.processes import beside
 from tests.harness.model import serving
-from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of
+from tests.harness.projects import make_project, plan_of, task, task_of
 from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import Run, play
@@ -140,17 +140,3 @@ async def test_nobody_agrees_unseen(tmp_path: Path) -> None:
         assert not plan_of(project).tasks[0].may_be_unverified
         with pytest.raises(PlanError, match="1 task has no check that can run: a"):
             await play(project, server, request=RunRequest(assume_yes=True, only=Phase.BUILDING))
-
-
-@pytest.mark.long
-async def test_a_command_of_its_own_needs_no_permission(tmp_path: Path) -> None:
-    own: dict[str, JsonValue] = {
-        "verification_criteria": ["It is fast", f"`{HAS_FILE.format(name='a.txt')}` passes"]
-    }
-    project = make_project(tmp_path, [task("a", **own)], ABSENT)
-    async with serving(scenario(finishes("a"))) as server:
-        run = await play(project, server)
-    assert (run.end.exit_code, run.end.tasks_unverified) == (0, 0)
-    rests = task_of(project, "a").verification
-    assert rests is not None
-    assert (rests.outcome, rests.reason) == (VerificationOutcome.VERIFIED, "1 check passed")
