@@ -73,6 +73,8 @@ class Sandbox(Model):
     """A directory that is writable only outside the sandbox."""
     home: str = ""
     """The person's home directory, which commands may read."""
+    cache: str = ""
+    """The person's directory for caches."""
     required: bool = False
     """Whether a session must not start without the sandbox."""
     deny_write: tuple[str, ...] = ()
@@ -105,8 +107,9 @@ def sandbox_for(
         domains: Hosts that commands may reach.
         writable: More writable directories, as given in the settings.
     """
+    all_caches = Path(environ.get("XDG_CACHE_HOME") or home / ".cache")
     caches = (_uv_cache(home, environ), *_package_caches(root, home, environ))
-    for cache in caches:
+    for cache in (all_caches, *caches):
         cache.mkdir(parents=True, exist_ok=True)
     extra = tuple(Path(name).expanduser() for name in writable)
     cli = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
@@ -114,6 +117,7 @@ def sandbox_for(
     return Sandbox(
         witness=os.path.realpath(root / ".ralph"),
         home=os.path.realpath(home),
+        cache=os.path.realpath(all_caches),
         required=required,
         deny_write=_guarded_directories(root),
         deny_read=_resolved_existing(secrets),
@@ -194,6 +198,7 @@ def sandbox_prefix(sandbox: Sandbox, root: Path, openings: SandboxAccess) -> tup
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
         *_private_temp(openings.scratch),
         *_binds("--ro-bind", shown),
+        *_own_cache(sandbox.cache),
         *_binds("--bind", writable),
         *_hide(sandbox.deny_read),
         *_stand_ins(root / ".ralph", sandbox.deny_read),
@@ -213,6 +218,13 @@ def _private_temp(scratch: Path) -> tuple[str, ...]:
     settings = (("TMPDIR", _EMPTIED[0]), ("UV_LINK_MODE", "copy"))
     named = (word for name, value in settings for word in ("--setenv", name, value))
     return (*own, "--tmpfs", _EMPTIED[2], *named)
+
+
+def _own_cache(cache: str) -> Iterator[str]:
+    """Let tools make new caches, which end with the command; those of the person are read-only."""
+    with contextlib.suppress(OSError):
+        held = tuple(entry.path for entry in os.scandir(cache) if os.path.exists(entry))  # noqa: PTH110 - pathlib raises
+        yield from ("--tmpfs", cache, *_binds("--ro-bind", held))
 
 
 def _needed_paths(root: Path, home: str, *, network: bool) -> tuple[str, ...]:

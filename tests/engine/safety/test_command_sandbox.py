@@ -137,6 +137,17 @@ async def test_the_whole_network_is_opened_by_its_exception(place: Path) -> None
     assert done.exit_code == 0, done.tail
 
 
+async def test_a_tool_makes_its_own_cache_and_leaves_those_of_the_person(place: Path) -> None:
+    cache = place / "home" / ".cache"
+    (cache / "theirs").mkdir(parents=True)
+    (cache / "theirs" / "kept").write_text("kept")
+    command = f'cd "{cache}" && mkdir -p new/v1 && cat theirs/kept && ! touch theirs/x'
+    async with sandbox(place) as made:
+        done = await ran(made, place, command)
+    assert (done.exit_code, done.tail[:4]) == (0, "kept"), done.tail
+    assert {entry.name for entry in cache.iterdir()} == {"theirs", "uv"}
+
+
 async def test_checks_share_a_temporary_directory_that_ends_with_the_run(place: Path) -> None:
     async with sandbox(place) as made:
         await ran(made, place, 'echo kept > "$TMPDIR/one"; echo x > /tmp/two')
