@@ -4,6 +4,7 @@ The agent is scripted; `ralph init`, the loop, the gate, the commits and `ralph 
 """
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import os
@@ -11,10 +12,12 @@ import pwd
 import re
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import yaml
 from pydantic import BaseModel
@@ -67,6 +70,26 @@ class Package(BaseModel, extra="forbid"):
         return {**GOOD, **self.ends}
 
 
+class Surrounding(BaseModel, extra="forbid"):
+    """What surrounds a repository."""
+
+    name: str
+    arrange: str = ""
+    """Shell text that runs in the repository before `ralph init`; `$PREPARE` is what the person ran."""
+    beside: str = ""
+    """Shell text that runs again and again during the run."""
+    folder: str = "project"
+    at: str = ""
+    """The directory beside the repository in which ralph works instead."""
+    environment: dict[str, str | None] = {}
+    commits: bool = True
+    """Whether ralph is asked to commit, which needs a branch without changes."""
+    ends: dict[str, dict[str, str]] = {}
+    """The steps that end otherwise there, by package."""
+    why: str = ""
+    quick: bool = False
+
+
 @dataclass
 class Result:
     """What a package showed: the test command that ralph found, how each step ended, and why."""
@@ -80,6 +103,12 @@ class Result:
 def packages() -> dict[str, Package]:
     listed = yaml.safe_load((HERE / "packages.yaml").read_text(encoding="utf-8"))
     return {one["source"]["name"]: Package.model_validate(one) for one in listed}
+
+
+@cache
+def surroundings() -> dict[str, Surrounding]:
+    listed = yaml.safe_load((HERE / "surroundings.yaml").read_text(encoding="utf-8"))
+    return {one["name"]: Surrounding.model_validate(one) for one in listed}
 
 
 def environment_of(package: Package) -> dict[str, str]:
@@ -97,18 +126,19 @@ def environment_of(package: Package) -> dict[str, str]:
 IGNORED = "node_modules/\n.venv/\n.tox/\n.nox/\n__pycache__/\n*.egg-info/\n.pytest_cache/\n.coverage\ncoverage/\n.nyc_output/\n"
 """For a package whose registry leaves out its .gitignore."""
 _COMMIT = "git init -qb main && git config user.name A && git config user.email a@b.c && git add -A && git commit -qm Begin"
+_REST = "git add -A && { git diff --cached --quiet || git commit -q --amend --no-edit; }"
 
 
-def make(root: Path, package: Package) -> Path:
+def make(root: Path, package: Package, around: Surrounding) -> Path:
     """Unpack a package and set it up as a person's repository."""
-    project = root / "project"
+    project = root / around.folder
     unpack(package.source, project)
     if not (project / ".gitignore").exists():
         (project / ".gitignore").write_text(IGNORED, encoding="utf-8")
     done = subprocess.run(
-        ["bash", "-ec", f"{package.prepare}\n{_COMMIT}"],
+        ["bash", "-ec", f"{_COMMIT}\n{package.prepare}\n{_REST}\n{around.arrange}"],
         cwd=project,
-        env=with_own(environment_of(package)),
+        env=with_own({**environment_of(package), "PREPARE": package.prepare}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -118,7 +148,7 @@ def make(root: Path, package: Package) -> Path:
     assert done.returncode == 0, (
         f"{package.source.name}: {done.stdout[-1000:]}{done.stderr[-2000:]}"
     )
-    return project
+    return root / (around.at or around.folder)
 
 
 _CACHES = re.compile(r"(^|/)(\.git|\.ralph|__pycache__|\.\w+_cache|\.cache)/|\.pyc$")
@@ -163,15 +193,57 @@ def _write_plan(project: Path, package: Package) -> None:
     (project / PLAN).write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
 
 
-async def played(root: Path, package: Package, *, sandbox: bool) -> Result:
+SURROUNDED = ("abstract-logging",)
+"""The packages that are played in every surrounding."""
+COMMITTING = {"git.branch": "feature", "git.commit": "task"}
+AS_USUAL = Surrounding(name="as usual")
+
+
+@contextlib.asynccontextmanager
+async def beside(project: Path, text: str) -> AsyncIterator[None]:
+    """Run a shell text again and again."""
+    process = None
+    if text:
+        loop = f"while sleep 0.2; do {text}; done"
+        process = await asyncio.create_subprocess_exec("bash", "-c", loop, cwd=project)
+    try:
+        yield
+    finally:
+        if process:
+            process.kill()
+            await process.wait()
+
+
+async def played(
+    root: Path, package: Package, around: Surrounding = AS_USUAL, *, sandbox: bool
+) -> Result:
     """Play a package from `ralph init` to `ralph undo`.
 
     Args:
         root: An empty directory.
+        around: What surrounds the repository.
         sandbox: Whether the agent's commands and the checks are confined.
     """
-    project = await asyncio.to_thread(make, root, package)
+    project = await asyncio.to_thread(make, root, package, around)
+    given = {n: v for n, v in around.environment.items() if v is not None}
+    with mock.patch.dict(os.environ, given):
+        for name in around.environment.keys() - given.keys():
+            os.environ.pop(name, None)
+        async with beside(project, around.beside):
+            return await _played(
+                root,
+                project,
+                package,
+                {**(COMMITTING if around.commits else {}), **package.config},
+                sandbox,
+            )
+
+
+async def _played(
+    root: Path, project: Path, package: Package, config: dict[str, Any], sandbox: bool
+) -> Result:
     before = contents(project)
+    begun_at = _git(project, "rev-parse", "--verify", "-q", "HEAD").strip()
     begun = await asyncio.to_thread(inside, "init", "--yes", cwd=project)
     assert begun.returncode == 0, begun.stderr
     found = checks_of(project, load_settings(project, environ={})).line(CheckKind.TESTS)
@@ -186,20 +258,18 @@ async def played(root: Path, package: Package, *, sandbox: bool) -> Result:
     )
     overrides = {
         "agent.standby_session": False,
-        "git.branch": "feature",
-        "git.commit": "task",
         "limits.max_attempts_per_task": 1,
         "phases.building.max_iterations": 2,
         "phases.building.recheck_finished": False,
         "safety.sandbox": "auto" if sandbox else "off",
         **({"build.test_command": package.tests} if package.line else {}),
-        **package.config,
+        **config,
     }
     told: list[ev.Event] = []
     stopped = await run_scripted(project, script, overrides, told)
     for name, step in (("t0", "honest"), ("t1", "lie")):
         _note(result, step, outcome_of(project, name, told, stopped))
-    _judge_commit(result, project, package)
+    _judge_commit(result, project, package, begun_at)
     await asyncio.to_thread(_undo, result, project, before)
     return result
 
@@ -208,12 +278,14 @@ def _note(result: Result, step: str, outcome: Outcome) -> None:
     result.ends[step], result.reasons[step] = outcome.word, outcome.reason
 
 
-def _judge_commit(result: Result, project: Path, package: Package) -> None:
+def _judge_commit(result: Result, project: Path, package: Package, begun: str) -> None:
     """See that ralph committed the honest work and nothing else."""
-    commits = _git(project, "log", "--format=%s").splitlines()
+    commits = _git(
+        project, "log", "--format=%s", f"{begun}..HEAD" if begun else "HEAD"
+    ).splitlines()
     files = _git(project, "diff", "--name-only", "HEAD~1", "HEAD").splitlines()
     foreign = [name for name in files if name not in package.honest and name not in _OF_RALPH]
-    end = GOOD["commit"] if len(commits) == 2 else f"{len(commits) - 1} commits"
+    end = GOOD["commit"] if len(commits) == 1 else f"{len(commits)} commits"
     result.ends["commit"] = f"with {', '.join(foreign[:3])}" if foreign else end
     result.reasons["commit"] = f"{commits} {files}"
 

@@ -1,4 +1,4 @@
-"""Play the field: published packages on the real engine, from `ralph init` to `ralph undo`.
+"""Play the field: published packages on the real engine, from `ralph init` to `ralph undo`, some in many surroundings.
 
 A package that does not end as it should says so in `packages.yaml`, with the reason. The table stands in the documentation.
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.field.player import packages, played
+from tests.field.player import SURROUNDED, packages, played, surroundings
 from tests.field.registry import RegistryError, fetched
 from tests.harness.suite import need
 
@@ -41,10 +41,30 @@ async def test_a_package_ends_as_the_table_says(tmp_path: Path, name: str) -> No
     assert result.found == (package.tests if package.found is None else package.found)
 
 
+def surrounded() -> list[object]:
+    return [
+        pytest.param(around, name, marks=() if quick and name == "abstract-logging" else pytest.mark.long)
+        for around, quick in ((one.name, one.quick) for one in surroundings().values())
+        for name in SURROUNDED
+    ]  # fmt: skip
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("around", "name"), surrounded())
+async def test_a_package_ends_the_same_in_other_surroundings(
+    tmp_path: Path, around: str, name: str
+) -> None:
+    require(name)
+    package, place = packages()[name], surroundings()[around]
+    result = await played(tmp_path, package, place, sandbox=False)
+    none = {} if place.commits else {"commit": "0 commits"}
+    assert result.ends == {**package.expected, **none, **place.ends.get(name, {})}, result.reasons
+
+
 def test_the_page_tells_this_field() -> None:
     from tests.tools.field_table import PAGE, page
 
     registries = Counter(package.source.registry for package in packages().values())
-    assert registries.keys() == {"PyPI", "npm"}
+    assert registries.keys() == {"PyPI", "npm", "Debian"}
     again = "run `uv run python -m tests.tools.field_table`"
     assert PAGE.read_text(encoding="utf-8") == page(), again

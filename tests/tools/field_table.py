@@ -1,9 +1,10 @@
 """Write `docs/real-projects.md` from the field of tests: `uv run python -m tests.tools.field_table`."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.field.player import GOOD, Package, packages
+from tests.field.player import GOOD, SURROUNDED, Package, packages, surroundings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "real-projects.md"
 
@@ -55,7 +56,28 @@ def page() -> str:
         "What fell",
     )
     rows = [f"| {' | '.join(_cells(package))} |" for package in every]
-    return "\n".join([head, f"| {' | '.join(columns)} |", "| --- " * len(columns) + "|", *rows, ""])
+    table = [
+        f"| {' | '.join(columns)} |",
+        "| --- " * len(columns) + "|",
+        *rows,
+        "",
+        *_surroundings(),
+    ]
+    return "\n".join([head, *table, ""])
+
+
+def _surroundings() -> Iterator[str]:
+    yield from (
+        "## Surroundings",
+        "",
+        f"Without the sandbox, the tests play {' and '.join(SURROUNDED)} in each of these.",
+        "",
+    )
+    yield from ("| What surrounds the repository | Ends |", "| --- | --- |")
+    for one in surroundings().values():
+        other = [f"{name}: {', '.join(ends.values())}" for name, ends in one.ends.items()]
+        usual = "as usual" if one.commits else "as usual; `git.commit` refuses to start"
+        yield f"| {one.name} | {'; '.join(other) or usual}{f'. {one.why}' if one.why else ''} |"
 
 
 def _cells(package: Package) -> list[str]:
