@@ -26,7 +26,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root.mkdir()
     programs.mkdir()
     Project(root).create()
-    (root / "pyproject.toml").write_text('[project]\nname = "sample"\nversion = "1"\n')
+    (root / "pyproject.toml").write_text('[tool.uv]\n[project]\nname = "sample"\nversion = "1"\n')
     for name in ("sh", "bash"):
         (programs / name).symlink_to(shutil.which(name) or "")
     monkeypatch.setenv("PATH", str(programs))

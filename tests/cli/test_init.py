@@ -120,7 +120,7 @@ def test_python_beside_others_is_one_file(tmp_path: Path) -> None:
     done = inside("init", "--python", cwd=tmp_path)
     assert "created  pyproject.toml (uv init)" in done.stdout.splitlines()
     made = {path.name for path in tmp_path.iterdir()} - set(FOREIGN["npm"])
-    assert made == {"pyproject.toml", ".ralph", "AGENTS.md"}
+    assert made == {"pyproject.toml", "uv.lock", ".ralph", "AGENTS.md"}
     write(tmp_path / "old", FOREIGN["setup.py"])
     refused = inside("init", "--python", cwd=tmp_path / "old")
     assert (refused.returncode, "it has setup.py" in refused.stderr) == (3, True)

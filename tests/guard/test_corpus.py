@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -223,10 +224,16 @@ def test_python_scripts_run_through_uv_in_a_uv_project(command: str, becomes: st
         ("poetry run pytest", "pdm", "deny"),
         ("pytest", "poetry", "allow"),
         ("python x.py", "poetry", "allow"),
+        ("pipenv run pytest", "pipenv", "allow"),
+        ("conda activate x", "", "deny"),
+        ("uv pip install x", "", "deny"),
     ],
 )
 def test_the_manager_of_a_project_that_is_not_uvs(
     command: str, manager: str, decision: str
 ) -> None:
     policy = Policy(root=Path("/work/proj"), own_manager=manager, python_tools=())
-    assert judge_command(command, policy).decision == decision
+    verdict = judge_command(command, policy)
+    assert verdict.decision == decision
+    told = f"{verdict.reason} {verdict.instead}".replace("`uv pip`", "")
+    assert not re.search(r"\buv\b", told)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.core.policy import PYTHON_TOOLS, Policy
 from ralph_tui.guard.sandbox.environment import (
     REMOVED,
     SHIMS,
@@ -133,15 +133,24 @@ def test_poetry_works_where_the_project_is_poetrys(tmp_path: Path) -> None:
     base = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
 
     def said(manager: str, *words: str) -> str:
-        env = agent_environment(Policy(root=tmp_path, own_manager=manager), base)
+        tools = PYTHON_TOOLS if manager == "uv" else ()
+        own = "" if manager == "uv" else manager
+        policy = Policy(root=tmp_path, own_manager=own, python_tools=tools)
+        env = agent_environment(policy, base)
         done = subprocess.run(
             ["poetry", *words], env=env, capture_output=True, text=True, check=False
         )
         return done.stdout or done.stderr
 
     assert said("poetry", "run", "pytest", "-q") == "poetry run pytest -q\n"
-    assert "this project uses uv" in said("poetry", "publish")
-    assert "this project uses uv; use uv run COMMAND" in said("", "run", "pytest")
+    assert "this project uses poetry; use that" in said("poetry", "publish")
+    assert "this project uses uv; use uv run COMMAND" in said("uv", "run", "pytest")
+    assert "declare the package in the project" in said("", "add", "flask")
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\n')
+    for tools in ((), PYTHON_TOOLS):
+        env = agent_environment(Policy(root=tmp_path, python_tools=tools), dict(os.environ))
+        subprocess.run(["uv", "run", "-q", "--offline", "true"], cwd=tmp_path, env=env, check=True)
+        assert (tmp_path / "uv.lock").exists() is bool(tools)
 
 
 def test_secrets_stay_and_the_clis_own_key_goes_along(tmp_path: Path) -> None:

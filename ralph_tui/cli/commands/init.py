@@ -509,6 +509,7 @@ def _uv_init(root: Path, options: tuple[str, ...]) -> None:
             f"`uv init` failed in {root}: {' '.join(done.stderr.split())}",
             "Make a pyproject.toml yourself, then run `ralph init` again.",
         )
+    _uv(root, "lock", "--quiet")  # by which everybody knows a project of uv
     for name in sorted(_file_names(root) - before):
         out(f"created  {name} (uv init)")
 

@@ -46,7 +46,7 @@ GATE_KINDS = (CheckKind.TESTS, CheckKind.TYPECHECK, CheckKind.LINT)
 ALL = "all"
 """The name for all commands of the gate."""
 
-PythonManager = Literal["", "uv", "poetry", "pdm", "hatch", "pip"]
+PythonManager = Literal["", "uv", "poetry", "pdm", "pipenv", "hatch", "pip"]
 """The tool that manages a project's Python; empty for a project without Python."""
 
 

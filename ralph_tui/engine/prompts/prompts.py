@@ -276,7 +276,7 @@ def project_commands(checks: ProjectChecks) -> str:
         lines.append(_NO_TESTS)
     if checks.uses_uv:
         lines.append(_UV)
-    elif checks.python in ("poetry", "pdm", "hatch"):
+    elif checks.python in ("poetry", "pdm", "pipenv", "hatch"):
         lines.append(f"- Python runs through `{checks.python} run <command>`, as the project does.")
     elif checks.python == "pip":
         lines.append(_DECLARED)

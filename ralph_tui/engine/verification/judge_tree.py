@@ -27,6 +27,8 @@ from ralph_tui.vcs.snapshots import AGENT_NOTES, EXCLUDED_DIRECTORIES, Content, 
 _PACKAGES = frozenset({"node_modules", ".tox", ".nox", ".venv", "venv"})
 _MANAGED = frozenset({".tox", ".nox"})
 """Environments that their tool writes to whenever it runs."""
+_METADATA = ".egg-info"
+"""What setuptools writes again at each build of an editable install."""
 _BYTECODE = Path("/run/ralph-bytecode")
 """Where a sandboxed command finds the tree's own bytecode."""
 _MOST_LOOKED_AT = 20_000
@@ -186,7 +188,7 @@ class JudgeTree(PlacedTree):
         """Return the variables of a command in the tree; `editable` are the directories of editable installs."""
         venv = self.project / ".venv"
         # uv must not sync the environment: that would install the tree, or fail offline.
-        found = {"UV_NO_SYNC": "1"} if venv.is_dir() else {}
+        found = {"UV_NO_SYNC": "1"} if venv.is_dir() and (self.project / "uv.lock").exists() else {}
         if self._confined:
             return found | {"PYTHONPYCACHEPREFIX": str(_BYTECODE)}
         found |= {"PYTHONPYCACHEPREFIX": str(self._bytecode), "PWD": str(self.root)}
@@ -270,6 +272,8 @@ class JudgeTree(PlacedTree):
             target.parent.mkdir(parents=True, exist_ok=True)
             if source.is_symlink():
                 target.symlink_to(source.readlink())
+            elif path.endswith(_METADATA):
+                shutil.copytree(source, target, symlinks=True)
             elif not self._confined:
                 target.symlink_to(source)
             else:

@@ -232,7 +232,7 @@ def judged_by_own_rule(call: Invocation) -> bool:
             call.dirs.check_write(written, call.shown)
     elif is_manager(program):
         if not judge_own_manager(call):
-            refuse_manager(program, call.arguments, call.shown)
+            refuse_manager(program, call.arguments, call)
     elif program in _OWN_RULES:
         _OWN_RULES[program](call)
     else:

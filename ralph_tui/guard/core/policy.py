@@ -65,7 +65,7 @@ class Policy(Model):
     scripts_through_uv: bool = False
     """Whether `python x.py` runs in uv's environment, as in a uv project."""
     own_manager: str = ""
-    """The project's package manager if it is not uv: poetry, pdm or hatch."""
+    """The project's package manager if it is not uv: poetry, pdm, pipenv or hatch."""
     mcp_servers: tuple[str, ...] = ()
     """Extra MCP servers of this phase; tools of other servers are refused."""
     skills: tuple[str, ...] = ()
@@ -84,6 +84,11 @@ class Policy(Model):
     """Ralph's process and its ancestors, which an agent must not signal."""
     own_processes: tuple[str, ...] = OWN_PROCESSES
     """Command lines that patterns of `pkill` and the like must not match."""
+
+    @property
+    def uses_uv(self) -> bool:
+        """Whether uv manages the project, or would manage the one that begins here."""
+        return self.scripts_through_uv or set(self.python_tools) >= set(PYTHON_TOOLS)
 
     @property
     def tools(self) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ def _judge_in_container(words: Sequence[Word], call: Invocation) -> None:
             call.walker.run(words[at:], call)
             return
         if is_manager(name) and after in _INSTALLS:
-            refuse_manager(name, words[at + 1 :], call.shown)
+            refuse_manager(name, words[at + 1 :], call)
         looks = any(word.text in _READING_WORDS for word in words[at + 3 : at + 4])
         if PYTHON.fullmatch(name) and after == "-m" and words[at + 2 :] and not looks:
             judge_module(words[at + 2], words[at + 3 :], call)

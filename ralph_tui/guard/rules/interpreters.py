@@ -151,11 +151,11 @@ def _python_file(words: list[Word], call: Invocation) -> None:
         if call.feed is not None:
             _python_text(call.feed, call)
     elif (name := words[0].text.rpartition("/")[2]) in _INSTALLERS:
-        refuse_manager(name, (), call.shown)
+        refuse_manager(name, (), call)
     elif (manager := _manager_file(words[0])) is not None:
-        refuse_manager(manager, words[1:], call.shown)
+        refuse_manager(manager, words[1:], call)
     elif name == "setup.py" and {w.text for w in words[1:]} & _SETUP_VERBS:
-        refuse_manager(name, [literal("install")], call.shown)
+        refuse_manager(name, [literal("install")], call)
     elif words[0].feeds or (words[0].text == UNKNOWN and words[0].may_split):
         refuse_unreadable(call.shown, "Python would run code that the guard cannot read")
 

@@ -95,7 +95,14 @@ def judge_own_manager(call: Invocation) -> bool:
 _OWN_OPTIONS = Spec("ePpC", long=names("--env --project --directory"))
 
 
-def refuse_manager(name: str, arguments: Sequence[Word], shown: str) -> NoReturn:
+def refuse_manager(name: str, arguments: Sequence[Word], call: Invocation) -> NoReturn:
+    shown, own = call.shown, call.policy.own_manager
+    if not call.policy.uses_uv:
+        why = f"bypasses {own}, which manages" if own else "changes what is installed outside of"
+        use = f"Use {own}." if own else _DECLARE
+        if any(word.text in ("activate", "deactivate") for word in arguments):
+            use = "Run the command without activating an environment."
+        deny(RULE, shown, f"`{name}` {why} this project", use)
     verb = next((word.text for word in arguments if word.text in _COMMANDS), "")
     use = _COMMANDS.get(verb, "one of uv add, uv remove, uv lock, uv sync and uv run")
     if name.rpartition(".")[2] in _MAKES_ENVIRONMENT:
@@ -108,6 +115,7 @@ def refuse_manager(name: str, arguments: Sequence[Word], shown: str) -> NoReturn
     deny(RULE, shown, f"`{name}` {why}", f"Use {use}.")
 
 
+_DECLARE = "Declare the package where this project lists its dependencies, and say what the person has to install."
 _OUTSIDE = "bypasses uv, which manages this project"
 
 
@@ -123,7 +131,7 @@ def judge_module(module: Word, arguments: Sequence[Word], call: Invocation) -> N
         deny("unreadable-command", call.shown, "The module is not known", "Name the module.")
     name = module.text.casefold().removesuffix(".__main__")
     if name in _MODULES or _PIP.fullmatch(name):
-        refuse_manager(name, arguments, call.shown)
+        refuse_manager(name, arguments, call)
     if name.partition(".")[0] == MODULE:
         judge_ralph(replace(call, words=(module, *arguments)))
     refuse_committer(replace(call, words=(literal(name.replace("_", "-")), *arguments)))
@@ -161,8 +169,7 @@ def _judge_partly_refused(call: Invocation) -> None:
         if call.arguments[at:]:
             call.walker.run(call.arguments[at:], call)
     if operands and operands[0].text in _PARTLY_REFUSED[call.program]:
-        reason = f"`{call.program}` bypasses uv, which manages this project"
-        deny(RULE, call.shown, reason, "Use uv sync, uv run or uv python install.")
+        refuse_manager(call.program, operands, call)
 
 
 def _judge_uv(call: Invocation) -> None:
@@ -191,7 +198,7 @@ def _judge_uv(call: Invocation) -> None:
 def _judge_uv_pip(words: Sequence[Word], call: Invocation) -> None:
     verb = next((word.text for word in words if word.text in _UV_PIP_CHANGES), "")
     if verb or any(not word.known for word in words[:1]):
-        refuse_manager("uv pip", words, call.shown)
+        refuse_manager("uv pip", words, call)
 
 
 _UV_PIP_CHANGES = names("install uninstall sync")

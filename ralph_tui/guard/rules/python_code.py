@@ -108,7 +108,7 @@ def judge_python_code(code: str, call: Invocation, depth: int = 0) -> None:
     for node in ast.walk(tree):
         for module in _imports(node):
             if module.partition(".")[0] in _MANAGERS:
-                refuse_manager(module.partition(".")[0], (), call.shown)
+                refuse_manager(module.partition(".")[0], (), call)
         if isinstance(node, ast.Call):
             name = name_of(node.func)
             name = renamed.get(name, name)

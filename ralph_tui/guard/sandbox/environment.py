@@ -43,12 +43,16 @@ def agent_environment(policy: Policy, base: Mapping[str, str]) -> dict[str, str]
         kept[f"GIT_CONFIG_KEY_{number}"] = name
         kept[f"GIT_CONFIG_VALUE_{number}"] = value
     path = [p for p in base.get("PATH", os.defpath).split(os.pathsep) if p and p != str(SHIMS)]
+    if (
+        not policy.uses_uv
+    ):  # `uv run` would leave a uv.lock and a .venv in a project of another tool
+        kept["UV_ISOLATED"] = "1"
     return kept | {
         "GIT_CONFIG_COUNT": str(len(settings)),
         "GIT_OPTIONAL_LOCKS": "0",  # keeps `git status` from writing the index
         "GIT_REFLOG_ACTION": REFLOG_MARK,
         "PATH": os.pathsep.join([str(SHIMS), *path]),
-        "RALPH_GUARD_MANAGER": policy.own_manager,
+        "RALPH_GUARD_MANAGER": policy.own_manager or ("uv" if policy.uses_uv else ""),
         "RALPH_GUARD_PYTHON": sys.executable,
         "RALPH_GUARD_REPOSITORY": repository(policy.root),
         "RALPH_GUARD_ROOT": os.path.realpath(policy.root),

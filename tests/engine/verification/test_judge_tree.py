@@ -124,6 +124,19 @@ async def test_what_was_there_enters_at_any_depth_and_what_a_command_wrote_does_
 
 
 @pytest.mark.parametrize("confined", MODES)
+async def test_metadata_of_an_editable_install_is_written_again(
+    tmp_path: Path, *, confined: bool
+) -> None:
+    files = {".gitignore": "*.egg-info\n", "x.egg-info/PKG-INFO": "old\n"}
+    made = Place(tmp_path / "project", files, confined=confined)
+    async with made.opened():
+        made.move()
+        done = await made.run("cat x.egg-info/PKG-INFO && echo new > x.egg-info/PKG-INFO")
+    assert (done.exit_code, done.tail) == (0, "old\n")
+    assert (made.root / "x.egg-info/PKG-INFO").read_text() == "old\n"
+
+
+@pytest.mark.parametrize("confined", MODES)
 async def test_its_repository_is_its_own(tmp_path: Path, *, confined: bool) -> None:
     made = Place(
         tmp_path / "project",

@@ -49,6 +49,7 @@ def package(scripts: Mapping[str, str], **more: object) -> str:
 
 PROJECT = '[project]\nname = "x"\nversion = "1"\n'
 UNITTEST = "import unittest\n\nclass T(unittest.TestCase):\n    pass\n"
+PYTEST = "def test_a():\n    pass\n"
 NODE_TEST = 'import test from "node:test";\n'
 
 
@@ -57,15 +58,15 @@ NODE_TEST = 'import test from "node:test";\n'
     [
         # uv, wherever pytest is declared
         ({"pyproject.toml": PROJECT + 'dependencies = ["Py-Test>1", "PyTest [x]>=8"]\n'},
-         "uv run pytest", "pyproject.toml [project] dependencies"),
+         "uv run --isolated pytest", "pyproject.toml [project] dependencies"),
         ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["pytest>=8"]\n'},
-         "uv run pytest", "pyproject.toml [dependency-groups] dev"),
+         "uv run --isolated pytest", "pyproject.toml [dependency-groups] dev"),
         ({"pyproject.toml": PROJECT + '[dependency-groups]\ntest = ["pytest>=8"]\n'},
-         "uv run --group test pytest", "pyproject.toml [dependency-groups] test"),
+         "uv run --isolated --group test pytest", "pyproject.toml [dependency-groups] test"),
         ({"pyproject.toml": PROJECT + '[dependency-groups]\nt = ["pytest"]\nci = [{include-group = "t"}]\n'},
-         "uv run --group ci pytest", "pyproject.toml [dependency-groups] ci"),
+         "uv run --isolated --group ci pytest", "pyproject.toml [dependency-groups] ci"),
         ({"pyproject.toml": PROJECT + '[dependency-groups]\nt = ["pytest"]\ndev = [{include-group = "t"}]\n'},
-         "uv run pytest", "pyproject.toml [dependency-groups] dev"),
+         "uv run --isolated pytest", "pyproject.toml [dependency-groups] dev"),
         ({"pyproject.toml": PROJECT + '[dependency-groups]\na = [{include-group = "b"}]\nb = [{include-group = "a"}]\n'},
          "", ""),
         ({"pyproject.toml": PROJECT + '[tool.uv]\ndefault-groups = ["qa"]\n[dependency-groups]\nqa = ["pytest"]\n'},
@@ -75,14 +76,14 @@ NODE_TEST = 'import test from "node:test";\n'
         ({"pyproject.toml": PROJECT + '[tool.uv]\ndev-dependencies = ["pytest"]\n'},
          "uv run pytest", "pyproject.toml [tool.uv] dev-dependencies"),
         ({"pyproject.toml": PROJECT + '[project.optional-dependencies]\ndocs = ["sphinx"]\ntest = ["pytest"]\n'},
-         "uv run --extra test pytest", "pyproject.toml [project.optional-dependencies] test"),
+         "uv run --isolated --extra test pytest", "pyproject.toml [project.optional-dependencies] test"),
         ({"pyproject.toml": PROJECT + '[project.optional-dependencies]\nx = ["pytest"]\n[dependency-groups]\ny = ["pytest"]\n'},
-         "uv run --group y pytest", "pyproject.toml [dependency-groups] y"),
+         "uv run --isolated --group y pytest", "pyproject.toml [dependency-groups] y"),
         ({"pyproject.toml": PROJECT, "requirements-dev.txt": "-r other.txt\n", "other.txt": "pytest==8 # x\n"},
-         "uv run --with-requirements requirements-dev.txt pytest", "requirements-dev.txt"),
-        ({"pyproject.toml": PROJECT, ".venv/bin/pytest": ""}, "uv run pytest", ".venv/bin"),
+         "uv run --isolated --with-requirements requirements-dev.txt pytest", "requirements-dev.txt"),
+        ({"pyproject.toml": PROJECT, ".venv/bin/pytest": ""}, ".venv/bin/python -m pytest", ".venv/bin"),
         ({"pyproject.toml": PROJECT + "[tool.pytest.ini_options]\n"},
-         "uv run --with pytest pytest", "pyproject.toml [tool.pytest.ini_options]"),
+         "uv run --isolated --with pytest pytest", "pyproject.toml [tool.pytest.ini_options]"),
         ({"pyproject.toml": PROJECT}, "", ""),  # `uv run pytest` would take whatever is on the PATH
         ({"pyproject.toml": "not toml ["}, "uv run pytest", "pyproject.toml (cannot be read)"),
         ({"pyproject.toml": PROJECT,
@@ -115,10 +116,18 @@ NODE_TEST = 'import test from "node:test";\n'
          "uv run --no-project --with-requirements requirements.txt python manage.py test", "manage.py"),
         # unittest only
         ({"pyproject.toml": PROJECT, "tests/test_a.py": UNITTEST},
-         "uv run python -m unittest discover -s tests", "tests/test_a.py"),
+         "uv run --isolated python -m unittest discover -s tests", "tests/test_a.py"),
         ({"pyproject.toml": PROJECT, "tests/test_a.py": UNITTEST, "tests/__init__.py": ""},
-         "uv run python -m unittest", "tests/test_a.py"),
+         "uv run --isolated python -m unittest", "tests/test_a.py"),
         ({"test_a.py": UNITTEST}, "uv run --no-project python -m unittest", "test_a.py"),
+        # pytest's tests, although nothing declares pytest
+        ({"tests/test_a.py": PYTEST}, "uv run --no-project --with pytest pytest", "tests/test_a.py"),
+        ({"requirements.txt": "flask\n", "tests/unit/test_a.py": PYTEST},
+         "uv run --no-project --with-requirements requirements.txt --with pytest pytest", "tests/unit/test_a.py"),
+        ({"pyproject.toml": PROJECT, "test_a.py": PYTEST}, "uv run --isolated --with pytest pytest", "test_a.py"),
+        ({"environment.yml": "name: x\n", "tests/test_a.py": PYTEST}, "python -m pytest", "tests/test_a.py"),
+        ({"Pipfile": "", "test_a.py": PYTEST}, "pipenv run pytest", "test_a.py"),
+        ({"Pipfile": '[dev-packages]\npytest = "*"\n', "test_a.py": UNITTEST}, "pipenv run pytest", "Pipfile [dev-packages]"),
         ({"test_a.py": "import pytest"}, "", ""),
         # poetry, pdm, hatch
         ({"pyproject.toml": '[tool.poetry.group.dev.dependencies]\npytest = "^8"\n', "poetry.lock": ""},
@@ -154,7 +163,7 @@ NODE_TEST = 'import test from "node:test";\n'
         ({"pyproject.toml": PROJECT, "Makefile": "check:\n\tx\n"}, "make check", "Makefile check"),
         # several at once
         ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["pytest"]\n', "package.json": package({"test": "x"})},
-         "uv run pytest && npm test", "pyproject.toml [dependency-groups] dev"),
+         "uv run --isolated pytest && npm test", "pyproject.toml [dependency-groups] dev"),
         ({"README.md": "", "my api/go.mod": "", "web/package.json": package({"test": "x"}),
           "packages/a/Cargo.toml": "", "node_modules/x/package.json": package({"test": "x"})},
          "(cd 'my api' && go test ./...) && (cd web && npm test) && (cd packages/a && cargo test)",
@@ -171,16 +180,16 @@ def test_how_a_project_runs_its_tests(texts: dict[str, str], command: str, where
 @pytest.mark.parametrize(
     ("texts", "kind", "command"),
     [
-        ({"pyproject.toml": PROJECT + '[dependency-groups]\nlint = ["ruff"]\n'}, "lint", "uv run --group lint ruff check ."),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\nlint = ["ruff"]\n'}, "lint", "uv run --isolated --group lint ruff check ."),
         ({"pyproject.toml": PROJECT + '[dependency-groups]\nlint = ["ruff"]\n'},
-         "format_check", "uv run --group lint ruff format --check ."),
-        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["mypy"]\n'}, "typecheck", "uv run mypy ."),
+         "format_check", "uv run --isolated --group lint ruff format --check ."),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["mypy"]\n'}, "typecheck", "uv run --isolated mypy ."),
         ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["mypy"]\n[tool.mypy]\nfiles = ["src"]\n'},
-         "typecheck", "uv run mypy"),
+         "typecheck", "uv run --isolated mypy"),
         ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["mypy"]\n', "mypy.ini": "[mypy]\nfiles=src\n"},
-         "typecheck", "uv run mypy"),
-        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["ty"]\n'}, "typecheck", "uv run ty check"),
-        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["black"]\n'}, "format_check", "uv run black --check ."),
+         "typecheck", "uv run --isolated mypy"),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["ty"]\n'}, "typecheck", "uv run --isolated ty check"),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["black"]\n'}, "format_check", "uv run --isolated black --check ."),
         ({"pyproject.toml": PROJECT + "[tool.ruff]\n"}, "lint", ""),
         ({"tox.ini": "[testenv:lint]\ncommands=flake8\n", "setup.py": ""}, "lint", "uvx tox run -e lint"),
         ({"package.json": package({"lint": "eslint .", "typecheck": "tsc"})}, "lint", "npm run lint"),
@@ -217,12 +226,13 @@ def test_names_stand_for_what_was_found() -> None:
 @pytest.mark.parametrize(
     ("texts", "manager"),
     [
-        ({"pyproject.toml": PROJECT}, "uv"),
+        ({"pyproject.toml": PROJECT}, "pip"),
+        ({"pyproject.toml": '[build-system]\nbuild-backend = "uv_build"\n'}, "uv"),
         ({"pyproject.toml": "", "uv.lock": ""}, "uv"),
         ({"pyproject.toml": PROJECT, "poetry.lock": ""}, "poetry"),
         ({"pyproject.toml": "[tool.ruff]\n", "setup.py": ""}, "pip"),
         ({"package.json": "{}"}, ""),
-        ({"api/pyproject.toml": PROJECT, "api/tests/test_a.py": UNITTEST}, "uv"),
+        ({"api/pyproject.toml": PROJECT, "api/uv.lock": "", "api/tests/test_a.py": UNITTEST}, "uv"),
     ],
 )
 def test_what_runs_the_projects_python(texts: dict[str, str], manager: str) -> None:
@@ -284,7 +294,11 @@ def test_during_a_run_checks_are_added_and_never_lost(tmp_path: Path) -> None:
     pytest_in_a_group = PROJECT + '[dependency-groups]\nqa = ["pytest"]\n'
     (tmp_path / "package.json").write_text(package({"lint": "eslint"}))
     (tmp_path / "pyproject.toml").write_text(pytest_in_a_group)
-    assert checks.rules().commands == ("uv run --group qa pytest", "npm test", "npm run lint")
+    assert checks.rules().commands == (
+        "uv run --isolated --group qa pytest",
+        "npm test",
+        "npm run lint",
+    )
     (tmp_path / "package.json").unlink()
     (tmp_path / "pyproject.toml").unlink()
     assert checks.rules().commands == ("npm test", "npm run lint")
@@ -303,7 +317,7 @@ def test_another_runner_does_not_take_the_place_of_the_tests(tmp_path: Path) -> 
     (tmp_path / "pyproject.toml").write_text(text.replace("dev", "qa"))
     assert run.rules().commands == ("uv run --group qa pytest",), "the same runner"
     (tmp_path / "pyproject.toml").write_text(PROJECT)
-    (tmp_path / "tests" / "test_b.py").write_text("import unittest\n")
+    (tmp_path / "tests" / "test_a.py").write_text("import unittest\n")
     both = ("uv run python -m unittest discover -s tests", "uv run pytest")
     assert run.rules().commands == both
     run.end()

@@ -348,7 +348,8 @@ def _python_start(project: PythonProject) -> Iterator[str]:
     yield from (f"{project.run} {shlex.quote(name)}" for name in scripts)
     if "manage.py" in project.names:
         yield f"{project.run} python manage.py runserver"
-    start = f"{project.run} python" if project.manager in ("uv", "poetry", "pdm") else "python3"
+    managed = project.manager in ("uv", "poetry", "pdm", "pipenv") or "project" in project.pyproject
+    start = f"{project.run} python" if managed else "python3"
     for directory in (".", "src"):
         for name in project.files.names(directory):
             path = name if directory == "." else f"{directory}/{name}"

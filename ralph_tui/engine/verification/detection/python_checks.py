@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind
 from ralph_tui.engine.verification.detection.directory_files import ProjectFiles
 from ralph_tui.engine.verification.detection.python_declarations import (
+    CONDA,
     PYPROJECT,
     PythonProject,
     ToolPlace,
@@ -41,6 +42,7 @@ _USUAL_NAMES: dict[CheckKind, tuple[str, ...]] = {
 
 _TEST_FILE = re.compile(r"test.*\.py")
 _UNITTEST = re.compile(r"^\s*(?:import|from) unittest\b", re.MULTILINE)
+_PYTEST = re.compile(r"^(?:async )?def test_|^class Test\w*(?:\(\))?:", re.MULTILINE)
 _TEST_DIRECTORIES = ("tests", "test")
 MOST_READ = 40
 """The most test files that are read to find their framework."""
@@ -75,6 +77,7 @@ def _candidates(kind: CheckKind, project: PythonProject) -> Iterator[CheckComman
     if kind is CheckKind.TESTS:
         yield from _configured_pytest(project)
         yield from _django(project)
+        yield from _plain_pytest(project)
         yield from _unittest(project)
 
 
@@ -215,18 +218,32 @@ def _django(project: PythonProject) -> Iterator[CheckCommand]:
         yield _command(CheckKind.TESTS, place, "django", "python manage.py test")
 
 
+def _plain_pytest(project: PythonProject) -> Iterator[CheckCommand]:
+    """Yield pytest for tests that only pytest finds: functions, and classes without a base."""
+    inner = (f"{top}/{name}" for top in _TEST_DIRECTORIES for name in project.files.names(top))
+    for directory in (*_TEST_DIRECTORIES, ".", *(name for name in inner if "." not in name)):
+        if found := _file_with(_PYTEST, project.files, directory):
+            run = project.run
+            if CONDA in project.names:
+                run = "python -m"
+            elif run.startswith("uv run"):
+                run = f"{run} --with pytest"
+            place = ToolPlace(frozenset(), run, found)
+            yield _command(CheckKind.TESTS, place, "pytest", "pytest")
+
+
 def _unittest(project: PythonProject) -> Iterator[CheckCommand]:
     for directory in (*_TEST_DIRECTORIES, "."):
-        if found := _unittest_file(project.files, directory):
+        if found := _file_with(_UNITTEST, project.files, directory):
             place = ToolPlace(frozenset(), project.run, found)
             line = _unittest_command(project.files, directory)
             yield _command(CheckKind.TESTS, place, "unittest", line)
 
 
-def _unittest_file(files: ProjectFiles, directory: str) -> str:
+def _file_with(pattern: re.Pattern[str], files: ProjectFiles, directory: str) -> str:
     found = [name for name in files.names(directory) if _TEST_FILE.fullmatch(name)]
     paths = (name if directory == "." else f"{directory}/{name}" for name in found[:MOST_READ])
-    return next((path for path in paths if _UNITTEST.search(files.read(path) or "")), "")
+    return next((path for path in paths if pattern.search(files.read(path) or "")), "")
 
 
 def _unittest_command(files: ProjectFiles, directory: str) -> str:

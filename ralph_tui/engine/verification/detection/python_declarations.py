@@ -14,6 +14,10 @@ from ralph_tui.domain.verification.check_commands import PythonManager
 from ralph_tui.engine.verification.detection.directory_files import ProjectFiles
 
 PYPROJECT = "pyproject.toml"
+PIPFILE = "Pipfile"
+CONDA = "environment.yml"
+ISOLATED = "uv run --isolated"
+"""Leaves no uv.lock and no .venv in a project whose tool is not uv."""
 VENVS = (".venv", "venv", "env")
 INCLUDE_DEPTH = 3
 """The maximum depth of includes in requirements files."""
@@ -89,27 +93,35 @@ class PythonProject:
         """The tool that runs this project's Python; empty without Python."""
         if evident := self.declared_manager():
             return evident
-        if self.broken or "project" in self.pyproject or "dependency-groups" in self.pyproject:
-            return "uv"
-        return "pip" if self._is_python() else ""
+        return "uv" if self.broken else "pip" if self._is_python() else ""
 
     def declared_manager(self) -> PythonManager:
         """Return the tool that the project's files name."""
         tool = table(self.pyproject, "tool")
-        if "uv.lock" in self.names or "uv" in tool or self.workspace is not None:
+        backend = table(self.pyproject, "build-system").get("build-backend")
+        if (
+            "uv.lock" in self.names
+            or "uv" in tool
+            or backend == "uv_build"
+            or self.workspace is not None
+        ):
             return "uv"
         if "poetry.lock" in self.names or "poetry" in tool:
             return "poetry"
+        if PIPFILE in self.names:
+            return "pipenv"
         if "pdm.lock" in self.names or {"dev-dependencies", "scripts"} & table(tool, "pdm").keys():
             return "pdm"
         return "hatch" if table(tool, "hatch", "envs") else ""
 
     def _is_python(self) -> bool:
-        known = {PYPROJECT, "setup.py", "setup.cfg", "Pipfile", "tox.ini", "noxfile.py"}
+        known = {PYPROJECT, "setup.py", "setup.cfg", CONDA, "tox.ini", "noxfile.py"}
         return bool(
             known & self.names
             or any(_REQUIREMENTS.fullmatch(name) for name in self.names)
-            or any(name.endswith(".py") for name in self.names)
+            or any(
+                n.endswith(".py") for top in (".", "tests", "test") for n in self.files.names(top)
+            )
         )
 
     @property
@@ -124,10 +136,12 @@ class PythonProject:
     @cached_property
     def run(self) -> str:
         """The beginning of a command that needs only the project."""
-        if self.manager in ("uv", "poetry", "pdm"):
+        if self.manager in ("uv", "poetry", "pdm", "pipenv"):
             return f"{self.manager} run"
+        if "project" in self.pyproject or "dependency-groups" in self.pyproject:
+            return ISOLATED
         if self.manager == "hatch":
-            return "uv run" if "project" in self.pyproject else "hatch run"
+            return "hatch run"
         return " ".join(["uv run --no-project", *self._requirement_options()])
 
     def _requirement_options(self) -> list[str]:
@@ -160,6 +174,11 @@ class PythonProject:
             for name, group in groups.items():
                 part = f"[tool.pdm.dev-dependencies] {name}"
                 yield ToolPlace(_tools(group), "pdm run", PYPROJECT, part)
+        if self.manager == "pipenv":
+            pipfile = read_toml(self.files.read(PIPFILE)) or {}
+            for part in ("packages", "dev-packages"):
+                tools = frozenset(_normalized(one) for one in table(pipfile, part))
+                yield ToolPlace(tools, self.run, PIPFILE, f"[{part}]")
         if self.manager == "hatch":
             yield from self._hatch_places()
 
@@ -190,8 +209,8 @@ class PythonProject:
         for path in sorted(found, key=lambda path: ("test" not in path, "dev" not in path, path)):
             option = f"--with-requirements {shlex.quote(path)}"
             run = self.run if option in self.run else f"{self.run} {option}"
-            if self.manager in ("poetry", "pdm") or run.startswith("hatch"):
-                run = f"uv run {option}"
+            if self.manager in ("poetry", "pdm", "pipenv") or run.startswith("hatch"):
+                run = f"{ISOLATED} {option}"
             yield ToolPlace(self._required(path, INCLUDE_DEPTH), run, path)
 
     def _required(self, path: str, depth: int) -> frozenset[str]:
