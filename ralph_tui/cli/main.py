@@ -147,6 +147,9 @@ def _report_forbidden_path(path: str) -> int:
 
 
 def _report_unexpected(error: Exception) -> int:
+    if isinstance(error, RuntimeError) and "home directory" in str(error):  # of pathlib
+        fail(SetupError("Your home directory is not known.", "Set HOME to a directory of yours."))
+        return int(SetupError.exit_code)
     from ralph_tui.store.crash_reports import write_report
 
     fail(

@@ -398,3 +398,15 @@ def test_each_check_is_tried_as_a_run_would(tmp_path: Path) -> None:
     assert any(re.search("Tried: `npm test` passes .* ago", text) for text in notices)
     start = FirstStart(tmp_path, checks_of(tmp_path, Settings()), (), ())
     assert "`npm test` passes" in start.facts(Settings()).facts["Checks"]
+
+
+def test_a_user_without_a_home_is_told_what_to_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    Project(tmp_path).create()
+    monkeypatch.setattr(Path, "home", nowhere)
+    done = inside("until", "true", cwd=tmp_path)
+    assert (done.returncode, "Set HOME to a directory of yours." in done.stderr) == (3, True)
