@@ -11,6 +11,8 @@ from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.cli.processes import inside
 from tests.engine.verification.evidence.projects import PROJECT, PYTEST, RIGHT, write
 from tests.harness.projects import make_project, task
+from tests.harness.real_processes import ralph_running, run_ralph
+from tests.harness.waiting import until
 
 WEAK = PROJECT["tests/test_total.py"].replace("== 3", ">= 0")
 
@@ -89,3 +91,37 @@ def test_it_explains_what_counts_as_product_and_what_as_a_check(project: Path) -
     gone = inside("verify", "--explain", "../nothing", cwd=project)
     assert (gone.returncode, "no file ../nothing" in gone.stderr) == (3, True)
     assert inside("verify", "a", "b", cwd=project).returncode == 3
+
+
+BLOCKS = """\
+import pathlib, time
+
+RAN = pathlib.Path("{ran}")
+
+
+def test_it():
+    RAN.write_text(RAN.read_text() + "x")
+    while len(RAN.read_text()) == {runs}:
+        time.sleep(0.05)
+"""
+
+
+@pytest.mark.parametrize("runs", [1, 2], ids=["in place", "in the judge tree"])
+async def test_nothing_is_left_of_a_check_whose_ralph_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: int
+) -> None:
+    ran, temporary = tmp_path / "ran", tmp_path / "tmp"
+    ran.touch()
+    temporary.mkdir()
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    project = make_project(
+        tmp_path, [task("a")], [PYTEST], files={"test_it.py": BLOCKS.format(ran=ran, runs=runs)}
+    )
+    async with ralph_running(["verify"], project) as running:
+        await until(lambda: len(ran.read_text()) == runs, what="the run that blocks")
+        running.process.kill()
+        await running.process.wait()
+    ran.write_text("xxx")  # the check that goes on ends, too
+    assert (await run_ralph(["verify"], project)).status == 0
+    assert [path.name for path in temporary.iterdir() if "report" in path.name] == []

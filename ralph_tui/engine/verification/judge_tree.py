@@ -7,18 +7,20 @@ the tree has its own. In the sandbox, the tree is at the project's own path.
 
 import contextlib
 import fcntl
+import hashlib
 import itertools
 import os
 import re
 import shutil
 import stat
+import tempfile
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.errors import SetupError, StoreError
 from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.vcs.git import Git
@@ -78,6 +80,17 @@ class PlacedTree:
             self._discard()
             self._move(tree)
 
+    def new_directory(self) -> Path:
+        """Return a new directory for reports. What a killed process leaves goes when the next one opens the tree."""
+        with contextlib.suppress(OSError, StoreError):
+            self._open()
+        return Path(tempfile.mkdtemp(prefix=self._reports))
+
+    @property
+    def _reports(self) -> str:
+        owner = hashlib.sha256(os.fsencode(self.place)).hexdigest()[:12]
+        return f"ralph-report-{owner}-"  # only the process with the lock makes them
+
     def close(self) -> None:
         if self._lock is not None:
             self._lock()
@@ -99,7 +112,8 @@ class PlacedTree:
                 continue
             self._lock = weakref.finalize(self, os.close, lock)
             break
-        for left in self.place.glob("discarded-*"):
+        reports = Path(tempfile.gettempdir()).glob(f"{self._reports}*")
+        for left in (*self.place.glob("discarded-*"), *reports):
             _remove(left)
 
     def _move(self, tree: str) -> None:

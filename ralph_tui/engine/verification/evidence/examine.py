@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
@@ -551,7 +550,7 @@ class Examiner:
     async def _run_with_reports(
         self, check: str, tree: JudgeTree | None = None, only: tuple[str, ...] = ()
     ) -> _Ran:
-        directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="ralph-report-"))
+        directory = await asyncio.to_thread(self.tree.new_directory)
         cwd, files = (tree.cwd, tree.root) if tree else (self._root, self._root)
         command = tree.command(check) if tree else check
         editable = await asyncio.to_thread(lambda: tuple(editable_paths(self._root)))
