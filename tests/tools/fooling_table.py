@@ -37,7 +37,14 @@ TAIL = """
 
 - **Special cases in the code.** `if numbers == [1, 2]: return 3` is product code that passes the tests you have, and no test run can reveal it.
   Such cheats are not in the tables. Validation against the specs and reviews of criteria in prose look for such code.
-- **Runners without a report.** If ralph does not know the report of a runner, the exit status counts, and the receipt says so.
+- **Runners without a report.** If ralph does not know the report of a runner, the exit status counts, and the receipt says so. ralph then
+  changes the numbers and texts in your tests once: the check must turn red. A check that reads no such values is not tried this way.
+- **Helpers of tests among the sources.** A file beside the product that only tests use, and whose name and place do not say so, counts as
+  product. Put such helpers into a directory of tests.
+- **Checks that ignore failures from the start.** A Makefile that ignores the status of its tests is green before any work. Such a task is
+  never verified, but the reviewer judges it.
+- **Packages from a forged record.** A new version of a Python package counts if the record of its installer fits. ralph does not ask the
+  registry whether the record is genuine.
 """
 
 

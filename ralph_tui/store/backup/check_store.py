@@ -30,7 +30,7 @@ class BaseRecord(Model):
     inputs: tuple[str, ...] = ()
     """Files that the check commands ran or read before an agent worked."""
     since: int = 0
-    environment: dict[str, str] = Field(default_factory=dict)
+    packages: dict[str, str] | None = None
     """What identifies each installed package that somebody trusts."""
     packages_left: dict[str, str] = Field(default_factory=dict)
     """The same of all packages at the end of the last agent session."""

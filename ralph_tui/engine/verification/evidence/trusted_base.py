@@ -187,7 +187,7 @@ class TrustedBase:
                     "ended": {n: tree for n, tree in before.ended.items() if n in tasks},
                     "inputs": tuple(dict.fromkeys((*named, *self._loaded_plugins()))),
                     "since": time.time_ns(),
-                    "environment": self._trusted_packages(),
+                    "packages": self._trusted_packages(agreed=bool(settled)),
                 }
             )
         )
@@ -296,8 +296,8 @@ class TrustedBase:
             moved[change.path] = judged.judged.get(change.path, now)
         base = self.trees.tree_with(judged.base, moved) if moved else judged.base
         tasks = {other: tree for other, tree in record.tasks.items() if other != name}
-        packages = {**self._installed(), **record.environment}
-        changed = {"base": base, "tasks": tasks, "added": tuple(added), "environment": packages}
+        packages = {**self._installed(), **(record.packages or {})}
+        changed = {"base": base, "tasks": tasks, "added": tuple(added), "packages": packages}
         self._save(record.model_copy(update=changed))
         return tuple(left)
 
@@ -314,17 +314,20 @@ class TrustedBase:
         return installed(self._root, self.trees.ignored())
 
     def _changed_packages(self) -> tuple[str, ...]:
-        known = self._record.environment
-        return changed_packages(self._root, known, self._installed()) if self._record.base else ()
+        known = self._record.packages
+        return () if known is None else changed_packages(self._root, known, self._installed())
 
-    def _trusted_packages(self) -> dict[str, str]:
-        """Return the trusted packages: what was there before an agent worked, and what the person changed since."""
+    def _trusted_packages(self, *, agreed: bool) -> dict[str, str]:
+        """Return the trusted packages: what was there before an agent worked, and what the person changed or decided."""
         record, now = self._record, self._installed()
-        if not record.base or record.left is None:
-            return record.environment if record.base else now
-        left = record.packages_left
+        known, left = record.packages, record.packages_left
+        if known is None or record.left is None:
+            return now if known is None else known
+        if agreed:
+            known = {**known, **left}
         persons = {path: one for path, one in now.items() if left.get(path) != one}
-        return {**{p: one for p, one in record.environment.items() if p in now}, **persons}
+        removed = left.keys() - now.keys()
+        return {**{p: one for p, one in known.items() if p not in removed}, **persons}
 
     # The state.
 
@@ -424,7 +427,7 @@ class TrustedBase:
             originals=originals,
             trusted=frozenset(trusted | declared_plugins(self._root, trusted)),
             added=tuple(path for path in self._record.added if path in held),
-            faults=self._changed_packages(),
+            faults=self._changed_packages() if task else (),
         )
 
     def side_of(self, path: str, commands: tuple[str, ...], task: Task | None) -> Classified:

@@ -237,3 +237,18 @@ def test_a_look_at_twenty_thousand_files_is_quick(tmp_path: Path) -> None:
     started = time.process_time()
     assert not base.inspect(["uv run pytest"]).changes
     assert time.process_time() - started < 1.0, "a fraction of that on an idle machine"
+
+
+def test_a_changed_package_counts_until_the_person_accepts_a_task_with_it(tmp_path: Path) -> None:
+    module = "node_modules/x/package.json"
+    base = project(tmp_path, {**FILES, ".gitignore": "node_modules/\n"})
+    base.begin("a", COMMANDS)
+    write(tmp_path, {module: "patched"})
+    faults = ("node_modules/x is not as it was installed",)
+    assert base.inspect(COMMANDS, Task(id="a")).faults == faults
+    base.end()
+    base.begin("b", COMMANDS)
+    assert base.inspect(COMMANDS, Task(id="b")).faults == faults, "the next task does not launder it"
+    base.end()
+    base.begin("c", COMMANDS, "", ["b"])
+    assert base.inspect(COMMANDS, Task(id="c")).faults == ()
