@@ -248,7 +248,9 @@ def test_a_changed_package_counts_until_the_person_accepts_a_task_with_it(tmp_pa
     assert base.inspect(COMMANDS, Task(id="a")).faults == faults
     base.end()
     base.begin("b", COMMANDS)
-    assert base.inspect(COMMANDS, Task(id="b")).faults == faults, "the next task does not launder it"
+    assert base.inspect(COMMANDS, Task(id="b")).faults == faults, (
+        "the next task does not launder it"
+    )
     base.end()
     base.begin("c", COMMANDS, "", ["b"])
     assert base.inspect(COMMANDS, Task(id="c")).faults == ()
