@@ -177,6 +177,7 @@ SCENES: Mapping[str, Scene] = {
     "approve": Scene(change=_waits_for(ApprovalKind.PLAN)),
     "reject": Scene(change=_waits_for(ApprovalKind.PLAN)),
     "archive login": Scene(before=("feature new login", "import prd.json --into login --yes")),
+    "doctor": Scene(status=3, says="ANTHROPIC_BASE_URL"),
     "export prd.json": Scene(before=("import prd.json --yes",)),
     "feature use login": Scene(before=("feature new login",)),
     "feature rename login": Scene(before=("feature new login",)),

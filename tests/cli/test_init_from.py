@@ -52,7 +52,7 @@ def test_nothing_is_written_or_sent_where_nobody_agrees(project: Path) -> None:
 def test_a_known_plan_is_imported_without_a_model(project: Path) -> None:
     waits = inside("init", "--from", "prd.json", cwd=project)
     assert (waits.returncode, plan_of(project).tasks) == (4, ())
-    assert "Give --yes to import this." in waits.stderr
+    assert "--yes" in waits.stderr
     done = inside("init", "--from", "prd.json", "--yes", cwd=project)
     assert done.returncode == 0, done.stderr
     assert "model" not in done.stdout

@@ -42,6 +42,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_layers: None) -> di
         "XDG_STATE_HOME": str(tmp_path / "state"),
         "PATH": f"{gh.parent}{os.pathsep}{os.environ['PATH']}",
         "ANTHROPIC_API_KEY": "x",
+        "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
     }
 
 
