@@ -180,7 +180,8 @@ MINE = f"echo m > mine.txt && git add mine.txt && {COMMIT} 'my work'"
 async def test_what_an_editor_and_a_person_do_during_a_check_ends_no_run(
     tmp_path: Path, sandbox: str, command: str
 ) -> None:
-    waits = "touch going; while [ ! -e go ]; do sleep 0.02; done; test -f a.txt"
+    # The judge tree has a .git of its own, so that only the check in place waits.
+    waits = "touch going; while [ -e .git/hold ]; do sleep 0.02; done; test -f a.txt"
     tasks = [task("a", verification_criteria=[f"$ {waits}"]), task("b")]
     project = make_project(tmp_path, tasks, ["true"])
     shell(f"git init -q -b main && git add -A && {COMMIT} first", project)
@@ -189,6 +190,8 @@ async def test_what_an_editor_and_a_person_do_during_a_check_ends_no_run(
         f" git worktree add -q ../wb && git clone -q ../o.git ../c && cd ../c && {COMMIT} theirs && git push -q",
         project,
     )
+    hold = project / ".git/hold"
+    hold.touch()
     places = "find .git -not -path '*/objects/??*' -not -path '*/refs/*' -not -path '*/logs/*'"
     before = shell(f"{places} -o -path '*/objects/info*'", project)
 
@@ -196,7 +199,7 @@ async def test_what_an_editor_and_a_person_do_during_a_check_ends_no_run(
         await run.until_told(ev.GateStarted)
         await until((project / "going").exists, what="the check")
         shell(f"git config user.name me; git config user.email me@example.org; {command}", project)
-        (project / "go").touch()
+        hold.unlink()
 
     async with serving(scenario(finishes("a"), finishes("b"))) as server:
         run = await play(project, server, meanwhile=person, overrides={"safety.sandbox": sandbox})
