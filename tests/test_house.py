@@ -13,24 +13,24 @@ MOST_MODULES = 22
 """In one folder, without its door: about 20, and a command of its own is found sooner than one in a neighbor."""
 
 MOST_LINES = {
-    "ralph_tui/agent": 2_483,
-    "ralph_tui/cli": 8_485,
-    "ralph_tui/config": 2_690,
-    "ralph_tui/demo": 1_768,
-    "ralph_tui/domain": 7_346,
-    "ralph_tui/engine": 23_806,
-    "ralph_tui/guard": 9_798,
-    "ralph_tui/interop": 4_953,
-    "ralph_tui/present": 7_676,
-    "ralph_tui/store": 6_826,
-    "ralph_tui/tui": 14_435,
-    "ralph_tui/vcs": 1_375,
-    "tests": 63_766,
+    "ralph_tui/agent": 2_342,
+    "ralph_tui/cli": 8_338,
+    "ralph_tui/config": 2_612,
+    "ralph_tui/demo": 1_701,
+    "ralph_tui/domain": 7_291,
+    "ralph_tui/engine": 23_656,
+    "ralph_tui/guard": 9_409,
+    "ralph_tui/interop": 4_721,
+    "ralph_tui/present": 7_497,
+    "ralph_tui/store": 6_476,
+    "ralph_tui/tui": 14_102,
+    "ralph_tui/vcs": 1_258,
+    "tests": 61_739,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""
 
-MOST_PROSE = 11.7
+MOST_PROSE = 9.0
 """Percent of the product's lines: docstrings and comments."""
 
 MOST_REPEATED_CLASSES = 6
