@@ -323,9 +323,9 @@ def new_suppressions(old: bytes | None, new: bytes | None) -> int:
 
 _VALUE = re.compile(
     r"(?<![\w.$&>-])(?<!exit )(?<!return )(?<!sleep )(?<!exit\()(?<!timeout )[1-9]\d{0,5}(?![\w.]|\s*[<>&])"
-    r"""|(?<=")[\w][\w ,!?-]*(?=")|(?<=')[\w][\w ,!?-]+(?=')"""
+    r"""|(?<=")(?!__\w+__")[\w][\w ,!?-]*(?=")|(?<=')(?!__\w+__')[\w][\w ,!?-]+(?=')"""
 )
-"""A number, or a text in quotes that is no path. Zero is left, because it is a status or a bound as well."""
+"""A number, or a text in quotes that is no path and no `__main__`. Zero is left, because it is a status or a bound as well."""
 _LOADS = re.compile(
     r"\b(?:require\w*|import|use|using|include|source|from|load|open|package|plan)\b"
 )
