@@ -27,6 +27,8 @@ class BaseRecord(Model):
     """The project at the end of the last session on each of them."""
     added: tuple[str, ...] = ()
     """New tests of accepted tasks in the base."""
+    bound: dict[str, tuple[str, str]] = Field(default_factory=dict)
+    """Existing test files as accepted tasks left them: mode and object. They are not in the base, but bind later tasks."""
     inputs: tuple[str, ...] = ()
     """Files that the check commands ran or read before an agent worked."""
     since: int = 0

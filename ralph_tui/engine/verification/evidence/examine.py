@@ -336,6 +336,11 @@ class Examiner:
                 there = await self._run_on(tree, command)
                 lost = _lost(here, there, before, inspection)
             runs.append(there.on(Tree.JUDGE, lost))
+            if not lost and inspection.bound:
+                tree_bound = store.tree_with(tree, inspection.bound)
+                there_bound = await self._run_on(tree_bound, command)
+                if lost := _lost(here, there_bound, before, inspection):
+                    runs.append(there_bound.on(Tree.JUDGE, lost))
             if lost:
                 return await self._cause(case, there, lost, tuple(runs), differs=bool(held))
             turned = before.green is not True and not vacuous

@@ -78,6 +78,8 @@ class Inspection(Model):
     changes: tuple[ChangedFile, ...] = ()
     judged: Mapping[str, Content | None] = {}
     """What the judge tree has in place of the claim, by path."""
+    written: frozenset[str] = frozenset()
+    """What changed since the claim was made, as by its checks."""
     product: Mapping[str, Content | None] = {}
     """The base's content of each product file that changed."""
     allowed: tuple[str, ...] = ()
@@ -88,6 +90,8 @@ class Inspection(Model):
     """All files of the checks in the base."""
     added: tuple[str, ...] = ()
     """New tests of earlier tasks: they bind later ones, but show nothing of them."""
+    bound: Mapping[str, Content] = {}
+    """Changed test files as an earlier task left them, which may have added tests to them."""
     faults: tuple[str, ...] = ()
     """What is wrong with the installed packages."""
     trouble: str = ""
@@ -99,8 +103,9 @@ class Inspection(Model):
 
     @property
     def held_back(self) -> tuple[str, ...]:
-        """The changed files that the judge tree does not have as claimed."""
-        return tuple(change.path for change in self.changes if change.path in self.judged)
+        """The changed files that the judge tree does not have as claimed; those that a check wrote, if there are no others."""
+        held = tuple(change.path for change in self.changes if change.path in self.judged)
+        return tuple(path for path in held if path not in self.written) or held
 
     @property
     def has_compiled(self) -> bool:
@@ -172,6 +177,7 @@ class TrustedBase:
                 key for key in map(self._key, agreed) if key in before.ended and key in before.tasks
             ]
             base = self._with_tasks(base, before, settled, now)
+            bound = self._still_bound(before, now)
         except (SetupError, OSError) as error:
             self.trouble = error.message if isinstance(error, SetupError) else str(error)
             return
@@ -183,6 +189,7 @@ class TrustedBase:
                 update={
                     "base": base,
                     "left": None,
+                    "bound": bound,
                     "tasks": {name: now, **tasks} if name else tasks,
                     "ended": {n: tree for n, tree in before.ended.items() if n in tasks},
                     "inputs": tuple(dict.fromkeys((*named, *self._loaded_plugins()))),
@@ -281,12 +288,20 @@ class TrustedBase:
         moved: dict[str, Content | None] = {}
         left: list[str] = []
         added = dict.fromkeys(record.added)
+        bound = {path: held for path, held in record.bound.items() if path not in agreed}
         for change in judged.changes:
             now = claim.get(change.path)
             own = before.get(change.path) != now
             if change.path in agreed:
                 moved[change.path] = now
                 continue
+            if (
+                change.kind == "changed"
+                and own
+                and now
+                and is_test_file(change.path.rpartition("/")[2])
+            ):
+                bound[change.path] = now
             if judged.only_adds(change) and own:
                 moved[change.path] = now
                 added[change.path] = None
@@ -297,7 +312,13 @@ class TrustedBase:
         base = self.trees.tree_with(judged.base, moved) if moved else judged.base
         tasks = {other: tree for other, tree in record.tasks.items() if other != name}
         packages = {**self._installed(), **(record.packages or {})}
-        changed = {"base": base, "tasks": tasks, "added": tuple(added), "packages": packages}
+        changed = {
+            "base": base,
+            "tasks": tasks,
+            "added": tuple(added),
+            "bound": bound,
+            "packages": packages,
+        }
         self._save(record.model_copy(update=changed))
         return tuple(left)
 
@@ -339,7 +360,9 @@ class TrustedBase:
         return known if known in self._record.tasks else self._task_id  # it may have been renamed
 
     def _save(self, record: BaseRecord) -> None:
+        bound = {path: Content(*held) for path, held in record.bound.items()}
         trees = {"base": record.base, "left": record.left or ""}
+        trees |= {"bound": self.trees.tree_with(record.base, bound)} if bound else {}
         trees |= {
             f"task/{hashlib.sha256(n.encode()).hexdigest()[:32]}": t
             for n, t in (
@@ -362,6 +385,13 @@ class TrustedBase:
             if current.get(one.path) == one.new
         }
         return self.trees.tree_with(base, moved) if moved else base
+
+    def _still_bound(self, record: BaseRecord, now: str) -> dict[str, tuple[str, str]]:
+        """Return the test files of earlier tasks that the person has not changed since."""
+        if not record.bound or not record.left or record.left == now:
+            return record.bound
+        edited = {one.path for one in self.trees.differences(record.left, now)}
+        return {path: held for path, held in record.bound.items() if path not in edited}
 
     def _with_persons_changes(self, record: BaseRecord, now: str) -> str:
         if not record.base:
@@ -422,13 +452,20 @@ class TrustedBase:
             claim=claim,
             changes=tuple(changes),
             judged={p: c for p, c in judged.items() if p not in allowed},
+            written=frozenset(written),
             product=product,
             allowed=allowed,
             originals=originals,
             trusted=frozenset(trusted | declared_plugins(self._root, trusted)),
             added=tuple(path for path in self._record.added if path in held),
+            bound=self._changed_bound(claim, {*judged} - {*allowed}),
             faults=self._changed_packages() if task else (),
         )
+
+    def _changed_bound(self, claim: str, held_back: set[str]) -> dict[str, Content]:
+        now = self._contents(claim)
+        bound = {path: Content(*held) for path, held in self._record.bound.items()}
+        return {p: held for p, held in bound.items() if p in held_back and now.get(p) != held}
 
     def side_of(self, path: str, commands: tuple[str, ...], task: Task | None) -> Classified:
         """Return the side that a file of the project has when it changes."""
