@@ -18,7 +18,7 @@ MOST_LINES = {
     "ralph_tui/config": 2_612,
     "ralph_tui/demo": 1_701,
     "ralph_tui/domain": 7_291,
-    "ralph_tui/engine": 23_656,
+    "ralph_tui/engine": 23_666,
     "ralph_tui/guard": 9_409,
     "ralph_tui/interop": 4_721,
     "ralph_tui/present": 7_497,
