@@ -639,7 +639,7 @@ def _only_new_tests(here: _Ran, there: _Ran, before: Before, inspection: Inspect
 
 
 def _is_absent(name: str, inspection: Inspection) -> bool:
-    """Return whether this stands for a module of tests that unittest does not find because it is new."""
+    """Return whether this is the name that unittest gives to a new module of tests, which it cannot load here."""
     new = {Path(change.path).stem for change in inspection.checks if change.kind == "new"}
     stem = name.removeprefix("unittest.loader._FailedTest.")
     return stem != name and stem in new - {Path(path).stem for path in inspection.originals}
