@@ -1,99 +1,101 @@
-"""Reads and writes the issues of beads: the lines of `.beads/issues.jsonl`, or the list from `bd list --json`."""
+"""Reads and updates the issues of beads: the lines of `.beads/issues.jsonl`, or the list from `bd list --json`."""
 
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-
-from pydantic import JsonValue
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from ralph_tui.domain.formatting import shortlist
-from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, import_listing, tasks_by_foreign_id
-from ralph_tui.interop.formats import Imported, ImportOptions, LeftOut, Source
-from ralph_tui.interop.issue_text import read_prose
-from ralph_tui.interop.json_document import JsonDocument, literal, outline
-from ralph_tui.interop.json_fields import (
-    BLOCKED,
-    DONE,
-    States,
-    body,
-    criterion_text,
-    needs_change,
-    priority,
-    required_id,
-    state_of,
-)
-from ralph_tui.interop.json_reader import Node
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry
+from ralph_tui.interop.formats import ImportOptions, LeftOut, Source
+from ralph_tui.interop.github_issues import read_prose
+from ralph_tui.interop.json_plans import DONE, JsonFormat, States, blocked_in, number_of
+from ralph_tui.interop.json_text import JsonList, JsonObject, JsonText
 
-_STATES = States(
-    "status",
-    done=("closed",),
-    open=("open", "in-progress", "hooked", "pinned", "deferred", "tombstone"),
-    blocked=("blocked",),
-    others=True,
-)
 _NOT_WORK = frozenset(("message", "event", "agent", "role", "rig", "convoy", "gate", "molecule"))
 
 
-class Beads:
+class Beads(JsonFormat):
     """Every issue except an epic is a task. `blocks` links are dependencies, `parent-child` links give the group."""
 
     name = "beads"
+    states = States(
+        done=("closed",),
+        open=("open", "in-progress", "hooked", "pinned", "deferred", "tombstone"),
+        blocked=("blocked",),
+        others=True,
+    )
 
-    def sniff(self, source: Source) -> int:
-        """Score a file by ids beside issue types, in its lines or list entries."""
-        keys = outline(source.head)
-        for top in ("", "[]."):
-            if {f"{top}id", f"{top}title"} <= keys and f"{top}issue_type" in keys:
-                return 95
+    def score(self, document: JsonText, source: Source) -> int:
+        keys = {key for value in _records(document) if isinstance(value, dict) for key in value}
+        if {"id", "title", "issue_type"} <= keys:
+            return 95
         named = source.name.endswith((".jsonl", ".beads")) and {"id", "title", "status"} <= keys
         return 50 if named else 0
 
-    def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        document, nodes = _issues(source)
-        issues = _Issues(document, nodes)
-        left_out = list(issues.left_out())
+    def listing(self, document: JsonText, wanted: ImportOptions) -> Listing:  # noqa: ARG002 - part of the interface
+        issues = _Issues(self.entries(document))
+        left_out = [
+            LeftOut(id_, issue.text("title"), why)
+            for id_, issue in issues.listed
+            if (why := self._why_left_out(issues, id_, issue))
+        ]
         gone = {out.id for out in left_out}
-        entries = (
-            _entry(issues, node, source)
-            for id_, node in issues.by_id
+        entries = [
+            self._entry(issues, id_, issue)
+            for id_, issue in issues.listed
             if id_ not in gone and not issues.is_epic(id_)
+        ]
+        return Listing(self.name, entries, left_out=left_out, remarks=list(issues.remarks()))
+
+    def entries(self, document: JsonText) -> Iterable[tuple[str, JsonObject]]:
+        for record in _records(document):
+            if not isinstance(record, JsonObject):
+                at = document.source.text.find("[", 1)
+                what = "an issue is not an object"
+                raise document.error(max(at, 0), what, "Choose another format with `--as`.")
+            # `bd export` may add records of other kinds to the issues.
+            if record.text("_type") in {"", "issue"}:
+                yield record.required("id", "an issue"), record
+
+    def _why_left_out(self, issues: "_Issues", id_: str, issue: JsonObject) -> str:
+        kind = issue.text("issue_type")
+        if self.states.read(issue)[1] == "tombstone" or issue.get("deleted_at") is not None:
+            return "deleted"
+        if kind in _NOT_WORK:
+            return f"type {kind}, which is not a task"
+        return "an epic without tasks" if kind == "epic" and not issues.members(id_) else ""
+
+    def _entry(self, issues: "_Issues", id_: str, issue: JsonObject) -> PlanEntry:
+        state, word = self.states.read(issue)
+        prose = read_prose(issue.text("description"))
+        parts = (prose.text, issue.text("design").strip())
+        written = issue.text("acceptance_criteria")
+        bullets = read_prose(f"## Acceptance criteria\n{written}").criteria
+        lines = bullets or [line.strip() for line in written.splitlines() if line.strip()]
+        parent = next((to for to in issues.parents(id_) if to in issues.by_id), "")
+        return PlanEntry(
+            id=id_,
+            title=issue.text("title") or one_line(prose.text),
+            line=issue.line,
+            text="\n\n".join(part for part in parts if part),
+            criteria=(*lines, *prose.criteria),
+            waits_for=issues.waits(id_),
+            done=state == DONE,
+            blocked=blocked_in(issue, state, word),
+            held=word in {"deferred", "pinned"},
+            priority=number_of(issue),
+            group=issues.by_id[parent].text("title") or parent if parent else "",
+            labels=tuple(issue.texts("labels")),
+            notes=issue.text("notes"),
         )
-        listing = Listing(
-            format=self.name, entries=entries, left_out=left_out, remarks=tuple(issues.remarks())
-        )
-        return import_listing(listing, source, wanted)
-
-    def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Set the status of each issue in the file, or write a new file."""
-        if not before.text.strip():
-            return "".join(f"{literal(_new_issue(task))}\n" for task in plan.tasks)
-        document, nodes = _issues(before)
-        tasks = tasks_by_foreign_id(plan, self.name, before.name)
-        edits = []
-        for node in nodes:
-            task = tasks.get(document.text(node, "id"))
-            if task is not None and needs_change(task, _STATES.read(document, node)[0]):
-                edits.append(document.edit(node, "status", _STATES.word(state_of(task))))
-        return document.with_edits(edits)
 
 
-def _issues(source: Source) -> tuple[JsonDocument, Sequence[Node]]:
-    is_list = source.text.lstrip().startswith("[")
-    document = JsonDocument(source, lines=not is_list)
-    nodes = document.root.items if is_list else document.roots
-    for node in nodes or ():
-        if node.members is None:
-            raise document.error(
-                node, "an issue is not an object", "Name another format with `--as`."
-            )
-    # `bd export` may add records of other kinds to the issues.
-    return document, [node for node in nodes or () if document.text(node, "_type") in {"", "issue"}]
+def _records(document: JsonText) -> Iterable[object]:
+    first = document.values[0]
+    return first if isinstance(first, JsonList) and len(document.values) == 1 else document.values
 
 
-@dataclass(frozen=True)
-class _Link:
+class _Link(NamedTuple):
     """A dependency of an issue."""
 
     kind: str
@@ -102,145 +104,64 @@ class _Link:
 
 
 class _Issues:
-    """The issues of a file, by id, with their links."""
+    """The issues of a file with their links. A duplicate id is reported later."""
 
-    def __init__(self, document: JsonDocument, nodes: Sequence[Node]) -> None:
-        self.document = document
-        # A list of pairs, because a duplicate id is reported later.
-        self.by_id = [(required_id(document, node, "an issue"), node) for node in nodes]
-        self.nodes: Mapping[str, Node] = dict(self.by_id)
-        self.links = {id_: tuple(self._links(node)) for id_, node in self.by_id}
-        self.children: dict[str, list[str]] = {}
+    def __init__(self, listed: Iterable[tuple[str, JsonObject]]) -> None:
+        self.listed = list(listed)
+        self.by_id = dict(self.listed)
+        self.links = {id_: list(_links(issue)) for id_, issue in self.listed}
+        self._children: dict[str, list[str]] = {}
+        for id_ in self.links:
+            for parent in self.parents(id_):
+                self._children.setdefault(parent, []).append(id_)
         self._members: dict[str, tuple[str, ...]] = {}
-        for id_, links in self.links.items():
-            for link in links:
-                if link.kind == "parent-child":
-                    self.children.setdefault(link.to, []).append(id_)
+
+    def parents(self, id_: str) -> list[str]:
+        return [link.to for link in self.links[id_] if link.kind == "parent-child"]
 
     def is_epic(self, id_: str) -> bool:
-        return self.document.text(self.nodes[id_], "issue_type") == "epic"
-
-    def left_out(self) -> Iterator[LeftOut]:
-        for id_, node in self.by_id:
-            title = self.document.text(node, "title")
-            kind = self.document.text(node, "issue_type")
-            if (
-                _STATES.read(self.document, node)[1] == "tombstone"
-                or node.get("deleted_at") is not None
-            ):
-                yield LeftOut(id_, title, "deleted")
-            elif kind in _NOT_WORK:
-                yield LeftOut(id_, title, f"type {kind}, which is not a task")
-            elif kind == "epic" and not self.members(id_):
-                yield LeftOut(id_, title, "an epic without tasks")
-
-    def parent(self, id_: str) -> str:
-        found = (link.to for link in self.links[id_] if link.kind == "parent-child")
-        return next((to for to in found if to in self.nodes), "")
+        return id_ in self.by_id and self.by_id[id_].text("issue_type") == "epic"
 
     def members(self, epic: str) -> tuple[str, ...]:
-        if epic in self._members:
-            return self._members[epic]
-        found: dict[str, None] = {}
-        pending, seen = deque([epic]), set[str]()
-        while pending:
-            above = pending.popleft()
-            if above in seen:
-                continue
-            seen.add(above)
-            for child in self.children.get(above, ()):
-                if self.is_epic(child):
-                    pending.append(child)
-                else:
-                    found[child] = None
-        self._members[epic] = tuple(found)
+        """Return the issues of an epic and of the epics in it."""
+        if epic not in self._members:
+            epics, found = {epic: None}, dict[str, None]()
+            for above in (pending := [epic]):
+                for child in self._children.get(above, ()):
+                    if not self.is_epic(child):
+                        found[child] = None
+                    elif child not in epics:
+                        epics[child] = None
+                        pending.append(child)
+            self._members[epic] = tuple(found)
         return self._members[epic]
 
     def waits(self, id_: str) -> Mapping[str, int]:
         """Return the issues that must be closed first, with their lines; an epic counts as all of its issues."""
         waits: dict[str, int] = {}
         for link in self.links[id_]:
-            if link.kind != "blocks" or link.to.startswith("external:"):
-                continue
-            epic = link.to in self.nodes and self.is_epic(link.to)
-            for to in (self.members(link.to) or (link.to,)) if epic else (link.to,):
-                if to != id_:
-                    waits[to] = link.line
+            if link.kind == "blocks" and not link.to.startswith("external:"):
+                parts = (self.is_epic(link.to) and self.members(link.to)) or (link.to,)
+                waits |= {to: link.line for to in parts if to != id_}
         return waits
 
     def remarks(self) -> Iterator[str]:
         outside = [
-            f"{id_} on {link.to}"
+            one_line(f"{id_} on {link.to}", 80)
             for id_, links in self.links.items()
             for link in links
             if link.kind == "blocks" and link.to.startswith("external:")
         ]
         if outside:
-            shown = shortlist([one_line(each, 80) for each in outside], 3)
-            yield f"Dependencies on other projects are not checked: {shown}."
-
-    def _links(self, node: Node) -> Iterator[_Link]:
-        document = self.document
-        for item in document.listed(node, "dependencies"):
-            if item.members is None:  # `bd list --json` of early versions has bare ids
-                yield _Link(
-                    "blocks", document.scalar_text(item, "a dependency"), document.line(item)
-                )
-                continue
-            to = document.text(item, "depends_on_id") or document.text(item, "id")
-            kind = document.text(item, "type") or document.text(item, "dependency_type") or "blocks"
-            yield _Link(kind, to, document.line(item))
-        if parent := document.text(node, "parent"):
-            yield _Link("parent-child", parent, document.line(node))
+            yield f"Dependencies on other projects are not checked: {shortlist(outside, 3)}."
 
 
-def _entry(issues: _Issues, node: Node, source: Source) -> PlanEntry:
-    document = issues.document
-    id_ = document.text(node, "id")
-    state, word = _STATES.read(document, node)
-    number = priority(document, node)
-    prose = read_prose(document.text(node, "description"))
-    design = document.text(node, "design").strip()
-    parent = issues.parent(id_)
-    return PlanEntry(
-        id=id_,
-        title=document.text(node, "title") or one_line(prose.text),
-        line=document.line(node),
-        text="\n\n".join(part for part in (prose.text, design) if part),
-        criteria=(*_written(document, node), *prose.criteria),
-        waits_for=issues.waits(id_),
-        done=state == DONE,
-        blocked=f"{word} in {one_line(source.name, 100)}" if state == BLOCKED else "",
-        held=word in {"deferred", "pinned"},
-        priority=DEFAULT_PRIORITY if number is None else number,
-        group=document.text(issues.nodes[parent], "title") or parent if parent else "",
-        labels=tuple(document.texts(node, "labels")),
-        notes=document.text(node, "notes"),
-    )
-
-
-def _written(document: JsonDocument, node: Node) -> Sequence[str]:
-    text = document.text(node, "acceptance_criteria")
-    bullets = read_prose(f"## Acceptance criteria\n{text}").criteria
-    return bullets or tuple(line.strip() for line in text.splitlines() if line.strip())
-
-
-def _new_issue(task: Task) -> JsonValue:
-    links: list[JsonValue] = [
-        {"issue_id": task.id, "depends_on_id": dep, "type": "blocks"} for dep in task.dependencies
-    ]
-    made: dict[str, JsonValue] = {
-        "id": task.id,
-        "title": task.title,
-        "description": body(task),
-        "acceptance_criteria": "\n".join(
-            f"- {criterion_text(c)}" for c in task.verification_criteria
-        ),
-        "notes": task.notes,
-        "status": _STATES.word(state_of(task)),
-        "priority": task.priority if task.priority in range(5) else 2,
-        "issue_type": "task",
-        "labels": list(task.labels),
-        "dependencies": links,
-    }
-    return {key: value for key, value in made.items() if value not in ("", [])}
+def _links(issue: JsonObject) -> Iterator[_Link]:
+    for item, line in issue.items_of("dependencies"):
+        if isinstance(item, JsonObject):
+            kind = item.text("type", "dependency_type") or "blocks"
+            yield _Link(kind, item.text("depends_on_id", "id"), line)
+        else:  # `bd list --json` of early versions has bare ids
+            yield _Link("blocks", str(item), line)
+    if parent := issue.text("parent"):
+        yield _Link("parent-child", parent, issue.line)

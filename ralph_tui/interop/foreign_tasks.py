@@ -87,6 +87,9 @@ class PlanEntry:
     foreign: Mapping[str, JsonValue] = field(default_factory=dict)
     members: "Sequence[PlanEntry]" = ()
 
+    def waiting_only_for(self, known: Container[str]) -> "PlanEntry":
+        return replace(self, waits_for={d: at for d, at in self.waits_for.items() if d in known})
+
 
 @dataclass(frozen=True)
 class Listing:
@@ -362,8 +365,7 @@ def _without_left_out(
                 )
             if dep not in known:
                 dropped.append(f"{one_line(entry.id, 40)} on {one_line(dep, 40)}")
-        waits = {dep: line for dep, line in entry.waits_for.items() if dep in known}
-        kept.append(replace(entry, waits_for=waits) if len(waits) < len(entry.waits_for) else entry)
+        kept.append(entry.waiting_only_for(known))
     remarks = [f"Dropped dependencies on skipped entries: {shortlist(dropped, 5)}."]
     return kept, remarks if dropped else []
 

@@ -1,5 +1,6 @@
 """Lists the formats and detects which one a file is in."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -31,13 +32,13 @@ def built_in() -> Sequence[Importer]:
     # Imported here, so that only commands that need a format wait for the readers.
     from ralph_tui.interop.beads import Beads
     from ralph_tui.interop.github_issues import GithubIssues
+    from ralph_tui.interop.json_plans import Prd, Wiggum
     from ralph_tui.interop.markdown.bmad import Bmad
     from ralph_tui.interop.markdown.fix_plan import FixPlan
     from ralph_tui.interop.markdown.kiro import Kiro
     from ralph_tui.interop.markdown.openspec import OpenSpec
     from ralph_tui.interop.markdown.spec_kit import SpecKit
     from ralph_tui.interop.markdown.todo_md import TodoMd
-    from ralph_tui.interop.prd_json import Prd, Wiggum
     from ralph_tui.interop.taskmaster import Taskmaster
 
     return (
@@ -95,6 +96,7 @@ class Formats:
         sure = ranked[0][0] if ranked else 0
         best = [importer for score, importer in ranked if score == sure]
         if sure < MIN_SCORE:
+            _require_json(source)
             hint = f"Choose the format with `--as`: {self.names}."
             raise InteropError(
                 source.name, 0, "the format of this file is unknown", " ".join((hint, *self.broken))
@@ -128,6 +130,14 @@ def formats() -> Formats:
             continue
         importers.append(importer)
     return Formats(tuple(importers), tuple(broken))
+
+
+def _require_json(source: Source) -> None:
+    """Raise the error of a broken JSON file, in which no importer can find anything."""
+    from ralph_tui.interop.json_text import JsonText
+
+    if re.match(r"\s*\[?\s*\{", source.head):
+        JsonText(source)
 
 
 def is_exporter(importer: Importer) -> TypeGuard[Writable]:

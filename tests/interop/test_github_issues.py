@@ -9,7 +9,7 @@ import pytest
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.interop.format_registry import formats, is_exporter
 from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
-from ralph_tui.interop.issue_text import read_prose
+from ralph_tui.interop.github_issues import read_prose
 
 BODY = """<!-- Thank you for the report -->
 Search finds nothing.
@@ -91,7 +91,7 @@ def test_rest_answers_and_searches() -> None:
         ([issue(1), issue(1)], "the ID '1' is used twice"),
         ([issue(1, body="blocked by #2"), issue(2, body="blocked by #1")], "in a cycle"),
         ([issue(1), "x"], "an issue is not an object"),
-        ([issue(1, labels=[[]])], "'a label' is a list, not text"),
+        ([issue(1, labels=[[]])], "a label is not text"),
         (
             [issue(1, state="closed", stateReason="NOT_PLANNED")],
             "no tasks found, and 1 entry was left out",

@@ -10,7 +10,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.interop.beads import Beads
 from ralph_tui.interop.format_registry import formats
 from ralph_tui.interop.formats import ImportOptions, Source, Writable
-from ralph_tui.interop.prd_json import Prd, Wiggum
+from ralph_tui.interop.json_plans import Prd, Wiggum
 from ralph_tui.interop.taskmaster import Taskmaster
 from tests.interop.samples import json_texts, values, words
 

@@ -6,7 +6,7 @@ from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Tas
 from ralph_tui.domain.verification.verification import CommandCriterion
 from ralph_tui.interop.format_registry import formats
 from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
-from ralph_tui.interop.prd_json import Prd, Wiggum
+from ralph_tui.interop.json_plans import Prd, Wiggum
 
 SNARKTANK = """{
   "project": "Bookshelf",
@@ -193,7 +193,7 @@ def test_a_new_file_says_what_the_plan_says(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        (SNARKTANK[:-20], 22, "the file ends in the middle of a string"),
+        (SNARKTANK[:-20], 22, "the file ends early"),
         (
             SNARKTANK.replace('"US-002"', '"US-001"'),
             15,

@@ -9,7 +9,7 @@ from ralph_tui.domain.documents.progress_log import pending_commit_line
 from ralph_tui.domain.errors import RalphError, StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.interop.formats import Source
-from ralph_tui.interop.prd_json import Prd
+from ralph_tui.interop.json_plans import Prd
 from ralph_tui.store.archive import (
     PLAN,
     PROGRESS,

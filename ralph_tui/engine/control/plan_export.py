@@ -24,14 +24,11 @@ from ralph_tui.store.lock import write_lock
 from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import PROJECT_MODE
 
-_BOM = b"\xef\xbb\xbf"
 _RESERVED_DIRECTORIES = (".git", ".ralph")
 """Directories in which a file is written only if the plan was imported from it or the settings ask for it."""
 
 PRD = "prd.json"
 """The plan for other tools, in ralph's own directory; a value of the setting `exports`."""
-
-_PRD_FORMAT = "prd"
 
 
 class Exported(NamedTuple):
@@ -116,7 +113,7 @@ def follow_settings(project: Project, wanted: tuple[str, ...]) -> None:
         if known is not None and known.by_setting:
             unfollow(project, str(place))
     elif known is None:
-        form = "" if os.path.lexists(place) else _PRD_FORMAT
+        form = "" if os.path.lexists(place) else "prd"
         export_plan(project, str(place), form, follow=True, by_setting=True)
 
 
@@ -221,15 +218,18 @@ def _target(
 
 
 def _exporter(source: Source, is_new: bool, form: str, origins: set[str]) -> Writable:  # noqa: FBT001 - private
-    writable = ", ".join(one.name for one in formats().importers if is_exporter(one))
+    exporters = [one for one in formats().importers if is_exporter(one)]
     if not form and is_new:
+        writable = ", ".join(one.name for one in exporters if getattr(one, "creates", True))
         hint = f"Choose a format with `--as`: {writable}."
         raise InteropError(source.name, 0, "the file does not exist yet", hint)
-    own = next(iter(origins)) if len(origins) == 1 else ""
-    importer = formats().named(form or own) if form or own else formats().detect(source)
+    named = form or (next(iter(origins)) if len(origins) == 1 else "")
+    importer = formats().named(named) if named else formats().detect(source)
     if not is_exporter(importer):
         what = f"{importer.name} plans can be imported but not exported"
-        raise InteropError(source.name, 0, what, f"Formats for export: {writable}.")
+        raise InteropError(
+            source.name, 0, what, f"Formats for export: {', '.join(one.name for one in exporters)}."
+        )
     return importer
 
 
@@ -248,5 +248,5 @@ def _writable_path(root: Path, given: str) -> Path:
 
 def _new_content(target: _Target, plan: ImplementationPlan) -> bytes:
     text = target.exporter.write(plan, target.source)
-    mark = _BOM if target.data is not None and target.data.startswith(_BOM) else b""
-    return mark + text.encode("utf-8", "replace")
+    mark = b"\xef\xbb\xbf"
+    return mark * (target.data or b"").startswith(mark) + text.encode("utf-8", "replace")

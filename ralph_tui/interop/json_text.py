@@ -1,0 +1,272 @@
+"""Reads JSON with the place of every value, so that an error names its line and one value can be replaced in the text."""
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+from pydantic import JsonValue
+
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.interop.formats import InteropError, Source
+
+MAX_VALUES = 1_000_000
+"""More than a file of 5,000 tasks has. Each value costs memory."""
+
+_REPAIR = "Restore the file or correct this place. To check it, run `python -m json.tool FILE`."
+_CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+_WORDS = {"true": True, "false": False, "null": None}
+
+Edit = tuple[int, int, str]
+"""The start and end of a part of the text, and what replaces it."""
+
+
+class JsonText:
+    """A JSON text, or a text with one JSON object on each line.
+
+    The standard library judges the text; a second pass finds the places. Numbers with a point stay as they are
+    written, because 1.10 and 1.1 are different ids.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.used: set[str] = set()
+        self._breaks = [found.start() for found in re.finditer("\n", source.text)]
+        self.values = [self._value(start, end) for start, end in _parts(source.text)]
+
+    @property
+    def root(self) -> "JsonObject":
+        root = self.values[0]
+        if not isinstance(root, JsonObject):
+            raise self.error(0, "there are no tasks", "Choose another format with `--as`.")
+        return root
+
+    def line(self, at: int) -> int:
+        return bisect_left(self._breaks, at) + 1
+
+    def error(self, at: int, what: str, hint: str = "") -> InteropError:
+        return InteropError(self.source.name, self.line(at), what, hint)
+
+    def edited(self, edits: Iterable[Edit]) -> str:
+        text, at, parts = self.source.text, 0, list[str]()
+        for start, end, new in sorted(edits):
+            parts += (text[at:start], new)
+            at = end
+        return "".join((*parts, text[at:]))
+
+    def unused_fields(self, objects: Iterable["JsonObject"]) -> list[str]:
+        """Return the keys of these objects that no getter was asked for."""
+        return sorted({one_line(key, 40) for each in objects for key in each} - self.used)
+
+    def _value(self, start: int, end: int) -> Any:
+        text = self.source.text[start:end]
+        try:
+            json.loads(text, parse_constant=_not_json, parse_float=str)
+        except json.JSONDecodeError as error:
+            if conflict := _CONFLICT.search(self.source.text):
+                what, hint = "a merge conflict", "Resolve it, then import again."
+                raise self.error(conflict.start(), what, hint) from error
+            if not text[error.pos :].strip() or error.msg.startswith("Unterminated"):
+                raise self.error(
+                    start + len(text.rstrip()), "the file ends early", _REPAIR
+                ) from error
+            what = f"it is not valid JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+            raise self.error(start + error.pos, what.removesuffix(" at"), _REPAIR) from error
+        except RecursionError as error:
+            raise self.error(start, "it is nested too deeply", _REPAIR) from error
+        except ValueError as error:  # a constant such as NaN, or a number of thousands of digits
+            raise self.error(start, f"it is not valid JSON: {error}", _REPAIR) from error
+        return self._located(start, end)
+
+    def _located(self, begin: int, end: int) -> Any:
+        """Read a valid text once more, token by token."""
+        top = JsonList(begin)
+        open_: list[JsonObject | JsonList] = [top]
+        keys: list[str | None] = [None]
+        for count, token in enumerate(_TOKEN.finditer(self.source.text, begin, end)):
+            sign, holder, key = token[0], open_[-1], keys[-1]
+            if sign in ":,":
+                continue
+            if count > 2 * MAX_VALUES:
+                what = f"more than {MAX_VALUES:,} values"
+                raise self.error(token.start(), what, "Give the path of a plan file.")
+            if sign in "}]":
+                done = open_.pop()
+                keys.pop()
+                _place(open_[-1], keys[-1], done, (done.start, token.end()))
+                keys[-1] = None
+            elif sign in "{[":
+                open_.append(
+                    JsonObject(self, token.start()) if sign == "{" else JsonList(token.start())
+                )
+                keys.append(None)
+            elif isinstance(holder, JsonObject) and key is None:
+                keys[-1] = new = _scalar(sign)
+                if new in holder:
+                    what = f"the key {one_line(new, 60)!r} occurs twice"
+                    raise self.error(token.start(), what, "Remove one of the two.")
+            else:
+                _place(holder, key, _scalar(sign), token.span())
+                keys[-1] = None
+        return top[0]
+
+
+class JsonList(list[Any]):
+    """A JSON list, with the start of each item."""
+
+    def __init__(self, start: int) -> None:
+        super().__init__()
+        self.start = start
+        self.places: list[tuple[int, int]] = []
+
+
+class JsonObject(dict[str, Any]):
+    """A JSON object. The getters raise an `InteropError` with the line if a value is not of the expected kind."""
+
+    def __init__(self, document: JsonText, start: int) -> None:
+        super().__init__()
+        self.document, self.start = document, start
+        self.places: dict[str, tuple[int, int]] = {}
+
+    @property
+    def line(self) -> int:
+        return self.document.line(self.start)
+
+    def error(self, what: str, hint: str = "", key: str = "") -> InteropError:
+        """Return an error at this object, or at the value of a key."""
+        return self.document.error(self.places.get(key, (self.start, 0))[0], what, hint)
+
+    def text(self, *keys: str) -> str:
+        """Return the first of these members that is not blank; a number as it is written."""
+        self.document.used.update(keys)
+        found = (self.scalar(key, self.get(key)) for key in keys)
+        return next((text for text in found if text.strip()), "")
+
+    def required(self, key: str, what: str) -> str:
+        if not (found := self.text(key)).strip():
+            raise self.error(f"{what} has no {key!r}", "Give it a unique ID.")
+        return found
+
+    def flag(self, key: str) -> bool:
+        """Return a member that is true or false; false if it is absent or null."""
+        self.document.used.add(key)
+        found = self.get(key)
+        if not isinstance(found, bool | None):
+            raise self.error(f"{quoted(key)} is {_kind(found)}, not true or false", key=key)
+        return bool(found)
+
+    def listed(self, key: str) -> JsonList:
+        """Return a member that is a list; empty if it is absent or null."""
+        self.document.used.add(key)
+        found = self.get(key)
+        if found is None:
+            return JsonList(self.start)
+        if not isinstance(found, JsonList):
+            raise self.error(f"{quoted(key)} is {_kind(found)}, not a list", key=key)
+        return found
+
+    def objects(self, key: str, *, required: bool = False) -> Sequence["JsonObject"]:
+        found = self.listed(key)
+        if required and self.get(key) is None:
+            raise self.error(f"there is no list {key!r}", "Choose another format with `--as`.")
+        for item, (start, _) in zip(found, found.places, strict=True):
+            if not isinstance(item, JsonObject):
+                what = f"an entry of {quoted(key)} is {_kind(item)}, not an object"
+                raise self.document.error(start, what)
+        return found
+
+    def items_of(self, *keys: str) -> list[tuple[Any, int]]:
+        """Return the items of these members with their lines; a single value counts as a list."""
+        self.document.used.update(keys)
+        found: list[tuple[Any, int]] = []
+        for key in keys:
+            value = self.get(key)
+            if isinstance(value, JsonList):
+                starts = [start for start, _ in value.places]
+                found += zip(value, map(self.document.line, starts), strict=True)
+            elif value is not None:
+                found.append((value, self.document.line(self.places[key][0])))
+        return found
+
+    def texts(self, *keys: str) -> dict[str, int]:
+        """Return the distinct texts of the first of these members that is there, each with its line."""
+        self.document.used.update(keys)
+        key = next((key for key in keys if self.get(key) is not None), "")
+        texts: dict[str, int] = {}
+        for item, line in self.items_of(key) if key else ():
+            if (text := self.scalar(key, item)).strip():
+                texts.setdefault(text, line)
+        return texts
+
+    def with_value(self, key: str, value: JsonValue) -> Edit:
+        """Return the edit of the text that sets a member."""
+        if key in self.places:
+            return (*self.places[key], literal(value))
+        text = self.document.source.text
+        if not self.places:
+            return self.start + 1, self.start + 1, f"{literal(key)}: {literal(value)}"
+        first, end = min(self.places.values())[0], max(end for _, end in self.places.values())
+        lead = re.match(r"\s*", text[self.start + 1 : first])
+        gap = " " if text[first - 1].isspace() else ""
+        return end, end, f",{(lead and lead[0]) or gap}{literal(key)}:{gap}{literal(value)}"
+
+    def scalar(self, key: str, value: Any) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, str):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        raise self.error(f"{quoted(key)} is {_kind(value)}, not text", key=key)
+
+
+def pretty(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def literal(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def quoted(key: str) -> str:
+    return repr(one_line(key, 60))
+
+
+def _parts(text: str) -> list[tuple[int, int]]:
+    """Return the start and end of each JSON value: the whole text, or every line if the first line is an object."""
+    found = [(m.start(), m.end()) for m in re.finditer(r"[^\n]*\S[^\n]*", text)]
+    first = text[slice(*found[0])].strip() if found else ""
+    by_line = len(found) > 1 and first[:1] == "{" and first[-1:] == "}"
+    return found if by_line else [(0, len(text))]
+
+
+def _place(
+    holder: JsonObject | JsonList, key: str | None, value: Any, place: tuple[int, int]
+) -> None:
+    if isinstance(holder, JsonList):
+        holder.append(value)
+        holder.places.append(place)
+    elif key is not None:
+        holder[key] = value
+        holder.places[key] = place
+
+
+def _scalar(token: str) -> Any:
+    if token[0] == '"':
+        value = json.loads(token) if "\\" in token else token[1:-1]
+        return re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", value)
+    if token in _WORDS:
+        return _WORDS[token]
+    return token if set(token) & set(".eE") else int(token)
+
+
+def _not_json(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _kind(value: Any) -> str:
+    kinds = ((dict, "an object"), (list, "a list"), (bool, "true or false"), (str, "text"))
+    found = next((name for kind, name in kinds if isinstance(value, kind)), "a number")
+    return "null" if value is None else found
