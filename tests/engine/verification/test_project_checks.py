@@ -4,14 +4,13 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks
-from ralph_tui.engine.verification.detection import project_checks
 from ralph_tui.engine.verification.detection.directory_files import READ_BYTES, DirectoryFiles
 from ralph_tui.engine.verification.detection.project_checks import (
     ChecksOfRun,
@@ -21,26 +20,14 @@ from ralph_tui.engine.verification.detection.project_checks import (
 )
 
 
-class Written:
-    """The files of a project that stands nowhere."""
-
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = texts
-
-    def read(self, path: str) -> str | None:
-        return self._texts.get(path)
-
-    def names(self, directory: str = ".") -> tuple[str, ...]:
-        above = PurePosixPath(directory).parts
-        paths = (PurePosixPath(path).parts for path in self._texts)
-        inside = {
-            path[len(above)] for path in paths if path[: len(above)] == above and path > above
-        }
-        return tuple(sorted(inside))
-
-
-def found(texts: Mapping[str, str]) -> ProjectChecks:
-    return detect_checks(Written(texts))
+def found(root: Path, texts: Mapping[str, str]) -> ProjectChecks:
+    """Detect in a directory deep enough for the rows with a file above it."""
+    here = root / "above" / "here"
+    for name, text in {"../../top": "", **texts}.items():
+        file = Path(os.path.normpath(here / name))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return detect_checks(DirectoryFiles(here))
 
 
 def package(scripts: Mapping[str, str], **more: object) -> str:
@@ -95,8 +82,6 @@ NODE_TEST = 'import test from "node:test";\n'
          "dev.requirements.txt"),
         ({"setup.py": "E = {'dev': ['x'], 'tests': ['pytest']}\nsetup(extras_require=E)"},
          "uv run --no-project --with-editable '.[tests]' pytest", "setup.py extras_require tests"),
-        ({"setup.py": "setup(tests_require=['pytest>3'])"},
-         "uv run --no-project --with-editable . --with pytest pytest", "setup.py tests_require"),
         ({"setup.cfg": "[metadata]\nname=x\n[options.extras_require]\ntest =\n  pytest\n", "setup.py": "setup()"},
          "uv run --no-project --with-editable '.[test]' pytest", "setup.cfg [options.extras_require] test"),
         ({"requirements.txt": "flask\npytest\n"},
@@ -106,7 +91,13 @@ NODE_TEST = 'import test from "node:test";\n'
          "requirements/test.txt"),
         ({"app.py": "", "venv/bin/pytest": ""}, "venv/bin/python -m pytest", "venv/bin"),
         ({"setup.py": "setup()", "tox.ini": "[tox]\nenvlist=py39\n[testenv]\ndeps=pytest\ncommands=pytest\n"},
-         "uvx tox run -e py", "tox.ini [testenv]"),
+         "uvx tox run -e py", "tox.ini environment py"),
+        ({"setup.py": "setup()", "tox.ini": "[testenv]\ncommands=pytest\n", "test_a.py": UNITTEST, ".venv/bin/python": ""},
+         ".venv/bin/python -m unittest", "test_a.py"),
+        ({"setup.py": "setup()", "requirements/tests.txt": "pytest", ".venv/bin/pytest": ""},
+         ".venv/bin/python -m pytest", ".venv/bin"),
+        ({"pyproject.toml": PROJECT + "[project.optional-dependencies]\ntests = ['pytest']\n", ".venv/bin/pytest": ""},
+         ".venv/bin/python -m pytest", ".venv/bin"),
         ({"setup.py": "setup()", "noxfile.py": "import nox\n@nox.session(python=['3.12'])\ndef tests(s): ...\n"},
          "uvx nox -s tests", "noxfile.py session tests"),
         ({"setup.py": "setup()", "noxfile.py": "@session(name='test')\ndef run(s): ...\n", "dev-requirements.txt": "nox"},
@@ -137,7 +128,7 @@ NODE_TEST = 'import test from "node:test";\n'
         ({"pyproject.toml": PROJECT + '[tool.pdm.scripts]\ntest = "pytest -q"\n'},
          "pdm run test", "pyproject.toml [tool.pdm.scripts] test"),
         ({"pyproject.toml": PROJECT + '[tool.hatch.envs.default.scripts]\ntest = "pytest"\n'},
-         "hatch run test", "pyproject.toml [tool.hatch.envs.default.scripts] test"),
+         "hatch run default:test", "pyproject.toml [tool.hatch.envs.default.scripts] test"),
         ({"pyproject.toml": PROJECT + '[tool.hatch.envs.qa]\ndependencies = ["pytest"]\n'},
          "hatch -e qa run pytest", "pyproject.toml [tool.hatch.envs.qa]"),
         # JavaScript
@@ -171,8 +162,10 @@ NODE_TEST = 'import test from "node:test";\n'
         ({}, "", ""),
     ],
 )  # fmt: skip
-def test_how_a_project_runs_its_tests(texts: dict[str, str], command: str, where: str) -> None:
-    checks = found(texts)
+def test_how_a_project_runs_its_tests(
+    tmp_path: Path, texts: dict[str, str], command: str, where: str
+) -> None:
+    checks = found(tmp_path, texts)
     assert checks.line(CheckKind.TESTS) == command
     assert [one.found for one in checks.of(CheckKind.TESTS)][:1] == ([where] if where else [])
 
@@ -192,6 +185,8 @@ def test_how_a_project_runs_its_tests(texts: dict[str, str], command: str, where
         ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["black"]\n'}, "format_check", "uv run --isolated black --check ."),
         ({"pyproject.toml": PROJECT + "[tool.ruff]\n"}, "lint", ""),
         ({"tox.ini": "[testenv:lint]\ncommands=flake8\n", "setup.py": ""}, "lint", "uvx tox run -e lint"),
+        ({"tox.ini": "[testenv:style]\ncommands = pre-commit run -a\n", "setup.py": ""}, "lint", ""),
+        ({"Makefile": "lint:\n\tpre-commit run --all-files\n"}, "lint", ""),
         ({"package.json": package({"lint": "eslint .", "typecheck": "tsc"})}, "lint", "npm run lint"),
         ({"package.json": package({"lint": "eslint --fix .", "lint:ci": "eslint ."})}, "lint", "npm run lint:ci"),
         ({"package.json": package({"type-check": "tsc"}), "yarn.lock": ""}, "typecheck", "yarn run type-check"),
@@ -207,20 +202,20 @@ def test_how_a_project_runs_its_tests(texts: dict[str, str], command: str, where
     ],
 )  # fmt: skip
 def test_how_a_project_runs_its_other_checks(
-    texts: dict[str, str], kind: str, command: str
+    tmp_path: Path, texts: dict[str, str], kind: str, command: str
 ) -> None:
-    assert found(texts).line(CheckKind(kind)) == command
+    assert found(tmp_path, texts).line(CheckKind(kind)) == command
 
 
-def test_names_stand_for_what_was_found() -> None:
-    checks = found({"go.mod": "", "package.json": package({"test": "x"})})
+def test_names_stand_for_what_was_found(tmp_path: Path) -> None:
+    assert found(tmp_path / "empty", {}).named == {}
+    checks = found(tmp_path, {"go.mod": "", "package.json": package({"test": "x"})})
     assert checks.named == {
         "tests": "npm test && go test ./...",
         "typecheck": "go vet ./...",
         "lint": "go vet ./...",
         "all": "npm test && go test ./... && go vet ./...",
     }
-    assert found({}).named == {}
 
 
 @pytest.mark.parametrize(
@@ -235,8 +230,8 @@ def test_names_stand_for_what_was_found() -> None:
         ({"api/pyproject.toml": PROJECT, "api/uv.lock": "", "api/tests/test_a.py": UNITTEST}, "uv"),
     ],
 )
-def test_what_runs_the_projects_python(texts: dict[str, str], manager: str) -> None:
-    assert found(texts).python == manager
+def test_what_runs_the_projects_python(tmp_path: Path, texts: dict[str, str], manager: str) -> None:
+    assert found(tmp_path, texts).python == manager
 
 
 def project(root: Path, config: str, files: Mapping[str, str]) -> Settings:
@@ -333,27 +328,6 @@ def test_tests_at_the_top_do_not_take_the_place_of_those_below(tmp_path: Path) -
     assert run.rules().commands == ("(cd app && npm test)",)
     (tmp_path / "package.json").write_text(package({"test": "jest easy"}))
     assert run.rules().commands == ("npm test", "(cd app && npm test)")
-
-
-def test_files_that_say_the_same_are_not_parsed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = ChecksOfRun(tmp_path, project(tmp_path, "", NPM))
-    parsed: list[object] = []
-    monkeypatch.setattr(project_checks, "detect_checks", parsed.append)
-    assert run.rules().commands == ("npm test", "npm run lint")
-    assert parsed == []
-
-
-def test_a_file_whose_time_and_size_are_put_back_is_read_all_the_same(tmp_path: Path) -> None:
-    text = package({"test": "jest", "linx": "eslint"})
-    run = ChecksOfRun(tmp_path, project(tmp_path, "", {"package.json": text}))
-    assert run.rules().commands == ("npm test",)
-    file = tmp_path / "package.json"
-    before = file.stat()
-    file.write_text(text.replace("linx", "lint"))
-    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert run.rules().commands == ("npm test", "npm run lint")
 
 
 def test_what_an_agent_removed_stays_required_in_later_runs(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import os
 import stat
 from pathlib import Path
-from typing import Protocol
 
 READ_BYTES = 1_000_000
 """The most bytes read of one file; a manifest is far smaller."""
@@ -12,18 +11,8 @@ LISTED_NAMES = 2_000
 """The most names read of one directory."""
 
 
-class ProjectFiles(Protocol):
-    """The files for detection; paths are relative to the project, with `/`."""
-
-    def read(self, path: str) -> str | None:
-        """Return the text of a regular file, truncated when huge, or None."""
-
-    def names(self, directory: str = ".") -> tuple[str, ...]:
-        """Return the sorted names in a directory, or none without such a directory."""
-
-
 class DirectoryFiles:
-    """The files of a directory on disk, read again each time."""
+    """The files of a directory on disk, read again each time; paths are relative to it, with `/`."""
 
     def __init__(self, root: Path) -> None:
         self._root = os.fspath(root)
@@ -53,27 +42,5 @@ class DirectoryFiles:
             return ()
         return tuple(sorted(found))
 
-
-class CachedFiles:
-    """The files of a project, with a cache of everything that was read."""
-
-    def __init__(self, files: ProjectFiles) -> None:
-        self._files = files
-        self._texts: dict[str, str | None] = {}
-        self._listed: dict[str, tuple[str, ...]] = {}
-
-    def read(self, path: str) -> str | None:
-        if path not in self._texts:
-            self._texts[path] = self._files.read(path)
-        return self._texts[path]
-
-    def names(self, directory: str = ".") -> tuple[str, ...]:
-        if directory not in self._listed:
-            self._listed[directory] = self._files.names(directory)
-        return self._listed[directory]
-
-    def is_current(self) -> bool:
-        """Return whether the cache matches the disk. Reads every file again, because file times are unreliable."""
-        return all(
-            self._files.names(directory) == names for directory, names in self._listed.items()
-        ) and all(self._files.read(path) == text for path, text in self._texts.items())
+    def below(self, directory: str) -> "DirectoryFiles":
+        return DirectoryFiles(Path(self._root, directory))

@@ -15,6 +15,7 @@ because an agent may add the first test at any time.
 import re
 import shlex
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from ralph_tui.config.settings import DETECTED, Settings
@@ -26,61 +27,70 @@ from ralph_tui.domain.verification.check_commands import (
     ProjectChecks,
     PythonManager,
 )
-from ralph_tui.engine.verification.detection.directory_files import (
-    CachedFiles,
-    DirectoryFiles,
-    ProjectFiles,
+from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
+from ralph_tui.engine.verification.detection.named_tasks import (
+    PACKAGE,
+    check,
+    package_manager,
+    package_tasks,
+    python_environments,
+    python_scripts,
+    read_package,
+    recipe_tasks,
 )
-from ralph_tui.engine.verification.detection.node_checks import node_checks, start_script
-from ralph_tui.engine.verification.detection.python_checks import python_checks
-from ralph_tui.engine.verification.detection.python_declarations import PythonProject, table
+from ralph_tui.engine.verification.detection.python_declarations import (
+    PYPROJECT,
+    PythonProject,
+    read_ini,
+    table,
+)
 from ralph_tui.store.backup.check_store import CheckStore, RequiredChecks, missing
 
-_BY_MANIFEST: dict[str, tuple[tuple[CheckKind, str], ...]] = {
+_BY_MANIFEST: dict[str, tuple[tuple[CheckKind, str, tuple[str, ...]], ...]] = {
     "Cargo.toml": (
-        (CheckKind.TESTS, "cargo test"),
-        (CheckKind.TYPECHECK, "cargo check"),
+        (CheckKind.TESTS, "cargo test", ()),
+        (CheckKind.TYPECHECK, "cargo check", ()),
+        (CheckKind.LINT, "cargo clippy", ("clippy.toml", ".clippy.toml")),
+        (CheckKind.FORMAT, "cargo fmt --check", ("rustfmt.toml", ".rustfmt.toml")),
     ),
     "go.mod": (
-        (CheckKind.TESTS, "go test ./..."),
-        (CheckKind.TYPECHECK, "go vet ./..."),
-        (CheckKind.LINT, "go vet ./..."),
+        (CheckKind.TESTS, "go test ./...", ()),
+        (CheckKind.TYPECHECK, "go vet ./...", ()),
+        (CheckKind.LINT, "golangci-lint run", (".golangci.yml", ".golangci.yaml")),
+        (CheckKind.LINT, "go vet ./...", ()),
     ),
-    "pom.xml": ((CheckKind.TESTS, "mvn -q test"),),
-    "gradlew": ((CheckKind.TESTS, "./gradlew test"),),
-    "mix.exs": ((CheckKind.TESTS, "mix test"),),
-    "Package.swift": ((CheckKind.TESTS, "swift test"),),
+    "pom.xml": ((CheckKind.TESTS, "mvn -q test", ()),),
+    "gradlew": ((CheckKind.TESTS, "./gradlew test", ()),),
+    "mix.exs": ((CheckKind.TESTS, "mix test", ()),),
+    "Package.swift": ((CheckKind.TESTS, "swift test", ()),),
 }
-"""The checks of languages whose manifest alone determines them."""
+"""The checks that a manifest determines, alone or with one of these settings files of a tool; the first of a kind is used."""
 
-_BY_SETTINGS: dict[str, tuple[CheckKind, str]] = {
-    "clippy.toml": (CheckKind.LINT, "cargo clippy"),
-    ".clippy.toml": (CheckKind.LINT, "cargo clippy"),
-    "rustfmt.toml": (CheckKind.FORMAT, "cargo fmt --check"),
-    ".rustfmt.toml": (CheckKind.FORMAT, "cargo fmt --check"),
-    ".golangci.yml": (CheckKind.LINT, "golangci-lint run"),
-    ".golangci.yaml": (CheckKind.LINT, "golangci-lint run"),
+_PYTHON_TOOLS: dict[CheckKind, tuple[tuple[str, str], ...]] = {
+    CheckKind.TESTS: (("pytest", "pytest"),),
+    CheckKind.TYPECHECK: (
+        ("mypy", "mypy ."),
+        ("pyright", "pyright"),
+        ("basedpyright", "basedpyright"),
+        ("ty", "ty check"),
+        ("pyrefly", "pyrefly check"),
+    ),
+    CheckKind.LINT: (
+        ("ruff", "ruff check ."),
+        ("flake8", "flake8 --extend-exclude .venv,venv ."),
+    ),
+    CheckKind.FORMAT: (("ruff", "ruff format --check ."), ("black", "black --check .")),
 }
-"""The checks of tools that a settings file reveals."""
+"""Tools by kind, with their command lines; the first tool that the project has is used."""
 
-_TARGETS: dict[CheckKind, tuple[str, ...]] = {
-    CheckKind.TESTS: ("test", "tests", "check"),
-    CheckKind.TYPECHECK: ("typecheck", "type-check", "types", "mypy"),
-    CheckKind.LINT: ("lint",),
-    CheckKind.FORMAT: ("format-check", "fmt-check", "check-format"),
-}
-_RUNNER_FILES = (
-    ("Makefile", "make"),
-    ("makefile", "make"),
-    ("GNUmakefile", "make"),
-    ("justfile", "just"),
-    ("Justfile", "just"),
-    (".justfile", "just"),
-)
-_MAKE_TARGET = re.compile(
-    r"^([A-Za-z][\w-]*(?:[ \t]+[A-Za-z][\w-]*)*)[ \t]*::?(?![=:])", re.MULTILINE
-)
-_JUST_RECIPE = re.compile(r"^@?([A-Za-z][\w-]*)(?:[ \t]+[^:=\n]*)?:(?!=)", re.MULTILINE)
+_PYTHON_TEST_FILE = re.compile(r"test.*\.py")
+_UNITTEST = re.compile(r"^\s*(?:import|from) unittest\b", re.MULTILINE)
+_PYTEST = re.compile(r"^(?:async )?def test_|^class Test\w*(?:\(\))?:", re.MULTILINE)
+_NODE_TEST_FILE = re.compile(r".*[.-]test\.[cm]?[jt]s|test[.-].*\.[cm]?js|test\.[cm]?js")
+_NODE_TEST = re.compile(r"""["']node:test["']""")
+_TSC = {"npm": "npx --no-install", "pnpm": "pnpm exec", "yarn": "yarn exec", "bun": "bun x"}
+MOST_READ = 40
+"""The most test files of a directory that are read to find their framework."""
 
 _PROJECT_PARENTS = ("packages", "apps", "libs", "services", "crates", "modules")
 """Directories of a monorepo that contain projects."""
@@ -142,9 +152,7 @@ class ChecksOfRun:
         """Record the project's current checks. Blocks on reading a few files."""
         self._root, self._settings = root, settings
         self._store = CheckStore(root)
-        self._cache: tuple[CachedFiles, ProjectChecks] | None = None
-        """The files that the last detection read, and its result."""
-        found = self._detect()
+        found = checks_of(self._root, self._settings)
         self._still_required = self._store.required().still(found.commands)
         self._required = found.model_copy(
             update={"commands": (*found.commands, *self._still_required)}
@@ -165,7 +173,7 @@ class ChecksOfRun:
 
     def end(self) -> None:
         """Store the required checks for later runs. Blocks on the disk."""
-        found = self._detect().commands
+        found = checks_of(self._root, self._settings).commands
         kinds = {command.kind for command in found}
         gone = tuple(missing(self._required.commands, found))
         lost = tuple(dict.fromkeys(one.kind for one in gone if one.kind not in kinds))
@@ -175,19 +183,11 @@ class ChecksOfRun:
 
     def now(self) -> ProjectChecks:
         """Return the current checks, including required ones. Blocks on reading a few files."""
-        found = self._detect()
+        found = checks_of(self._root, self._settings)
         commands = (*found.commands, *missing(self._required.commands, found.commands))
         return found.model_copy(
             update={"commands": commands, "python": found.python or self._required.python}
         )
-
-    def _detect(self) -> ProjectChecks:
-        if self._cache is not None and self._cache[0].is_current():
-            return self._cache[1]
-        files = CachedFiles(DirectoryFiles(self._root))
-        found = _with_settings(detect_checks(files), self._settings)
-        self._cache = files, found
-        return found
 
     def rules(self) -> GateRules:
         """Return the gate's current rules. Blocks on reading a few files."""
@@ -207,12 +207,12 @@ def _configured(settings: Settings) -> Iterator[CheckCommand]:
             yield CheckCommand(kind=kind, command=command, file=setting)
 
 
-def detect_checks(files: ProjectFiles) -> ProjectChecks:
+def detect_checks(files: DirectoryFiles) -> ProjectChecks:
     """Return the checks in a project's files, or those of its sub-projects if the root has no tests."""
     found = _checks_here(files)
     if found.of(CheckKind.TESTS):
         return found
-    parts = [(path, _checks_here(_Subdirectory(files, path))) for path in _sub_projects(files)]
+    parts = [(path, _checks_here(files.below(path))) for path in _sub_projects(files)]
     tested = [(path, part) for path, part in parts if part.of(CheckKind.TESTS)]
     here = {command.kind for command in found.commands}
     commands = [
@@ -226,75 +226,118 @@ def detect_checks(files: ProjectFiles) -> ProjectChecks:
     return ProjectChecks(commands=(*found.commands, *commands), python=python)
 
 
-def _checks_here(files: ProjectFiles) -> ProjectChecks:
+def _checks_here(files: DirectoryFiles) -> ProjectChecks:
     project = PythonProject(files)
-    commands = [*python_checks(project), *node_checks(files), *_by_manifest(files)]
+    commands: list[CheckCommand] = []
+    for language in (_python_checks(project), _node_checks(files), *_manifest_checks(files)):
+        commands += _first_of_each_kind(language)
     kinds = {command.kind for command in commands}
-    commands += [one for one in _by_target(files) if one.kind not in kinds]
+    for tasks in recipe_tasks(files):
+        found = (tasks.check(kind, ("check",) * (kind is CheckKind.TESTS)) for kind in CheckKind)
+        commands += [one for one in found if one is not None and one.kind not in kinds]
     return ProjectChecks(commands=tuple(commands), python=project.manager)
 
 
-def _by_manifest(files: ProjectFiles) -> Iterator[CheckCommand]:
+def _first_of_each_kind(commands: Iterable[CheckCommand]) -> Iterator[CheckCommand]:
+    found = list(commands)
+    for kind in CheckKind:
+        yield from [command for command in found if command.kind is kind][:1]
+
+
+def _manifest_checks(files: DirectoryFiles) -> Iterator[list[CheckCommand]]:
     names = files.names()
-    shown = dict.fromkeys(_BY_SETTINGS[name] for name in names if name in _BY_SETTINGS)
-    files_of = {pair: name for name, pair in _BY_SETTINGS.items() if name in names}
-    for manifest, pairs in _BY_MANIFEST.items():
-        if manifest not in names:
-            continue
-        program = pairs[0][1].split()[0]
-        own = [pair for pair in shown if _is_for(pair[1], manifest)]
-        settled = {kind for kind, _ in own}
-        for kind, command in pairs:
-            if kind not in settled:
-                yield CheckCommand(kind=kind, command=command, runner=program, file=manifest)
-        for kind, command in own:
-            yield CheckCommand(
-                kind=kind, command=command, runner=program, file=files_of[(kind, command)]
-            )
+    for manifest, rows in _BY_MANIFEST.items():
+        runner = rows[0][1].split()[0]
+        yield [
+            check(kind, command, runner, file)
+            for kind, command, needs in rows
+            for file in [one for one in needs or (manifest,) if one in names][:1]
+            if manifest in names
+        ]
 
 
-def _is_for(command: str, manifest: str) -> bool:
-    return manifest == ("go.mod" if command.startswith("golangci") else "Cargo.toml")
+def _node_checks(files: DirectoryFiles) -> Iterator[CheckCommand]:
+    package = read_package(files)
+    if package is None:  # the package manager reports what is wrong with the file
+        yield check(CheckKind.TESTS, "npm test", "npm", PACKAGE, "(cannot be read)")
+        return
+    for tasks in package_tasks(files):
+        yield from (one for kind in CheckKind if (one := tasks.check(kind)))
+    declared = {**table(package, "dependencies"), **table(package, "devDependencies")}
+    if "typescript" in declared and "tsconfig.json" in files.names():
+        command = f"{_TSC[package_manager(package, files)]} tsc --noEmit"
+        part = "typescript, tsconfig.json"
+        yield check(CheckKind.TYPECHECK, command, "tsc", PACKAGE, part)
+    for directory in (".", "test", "tests", "src"):
+        if found := _file_with(_NODE_TEST, _NODE_TEST_FILE, files, directory):
+            yield check(CheckKind.TESTS, "node --test", "node", found)
 
 
-def _by_target(files: ProjectFiles) -> Iterator[CheckCommand]:
-    program, file, targets = _runner(files)
-    for kind, usual in _TARGETS.items():
-        if target := next((name for name in usual if name in targets), None):
-            command = f"{program} {target}"
-            yield CheckCommand(kind=kind, command=command, runner=program, file=file, part=target)
+def _python_checks(project: PythonProject) -> list[CheckCommand]:
+    if project.broken:  # the command reports what is wrong with the file
+        return [check(CheckKind.TESTS, "uv run pytest", "pytest", PYPROJECT, "(cannot be read)")]
+    if not project.manager:
+        return []
+    found = [one for tasks in python_scripts(project) for k in CheckKind if (one := tasks.check(k))]
+    for kind, tools in _PYTHON_TOOLS.items():
+        for tool, line in tools:
+            if place := project.place_of(tool):
+                own = "mypy" if tool == "mypy" and _names_files_for_mypy(project) else line
+                found.append(check(kind, f"{place.run} {own}", tool, place.file, place.part))
+    environments = python_environments(project)
+    rest = [one for tasks in environments for k in CheckKind if (one := tasks.check(k))]
+    rest += _undeclared_tests(project)
+    # The person's environment has what a runner needs that uvx would install.
+    return [
+        *found,
+        *sorted(rest, key=lambda one: bool(project.venv) and one.command.startswith("uvx ")),
+    ]
 
 
-def _target_named(files: ProjectFiles, usual: Iterable[str]) -> Iterator[str]:
-    program, _, targets = _runner(files)
-    yield from (f"{program} {name}" for name in usual if name in targets)
+def _names_files_for_mypy(project: PythonProject) -> bool:
+    options = set(table(project.pyproject, "tool", "mypy"))
+    ini = read_ini(project.files.read("mypy.ini") or project.files.read(".mypy.ini"))
+    for parser in (ini, project.setup_cfg):
+        options |= set(parser.options("mypy")) if parser.has_section("mypy") else set()
+    return not options.isdisjoint({"files", "packages", "modules"})
 
 
-def _runner(files: ProjectFiles) -> tuple[str, str, frozenset[str]]:
-    names = files.names()
-    for file, program in _RUNNER_FILES:
-        if file in names:
-            pattern = _MAKE_TARGET if program == "make" else _JUST_RECIPE
-            found = pattern.finditer(files.read(file) or "")
-            return program, file, frozenset(word for match in found for word in match[1].split())
-    return "", "", frozenset()
+def _undeclared_tests(project: PythonProject) -> Iterator[CheckCommand]:
+    """Yield the commands for tests whose tool is not declared."""
+    tests = partial(check, CheckKind.TESTS)
+    files, through_uv = project.files, project.run.startswith("uv run")
+    pytest = f"{project.run} --with pytest pytest" if through_uv else f"{project.run} pytest"
+    for file, part, there in (
+        (PYPROJECT, "[tool.pytest.ini_options]", bool(table(project.pyproject, "tool", "pytest"))),
+        ("pytest.ini", "", "pytest.ini" in project.names),
+        ("setup.cfg", "[tool:pytest]", project.setup_cfg.has_section("tool:pytest")),
+    ):
+        if there and through_uv:
+            yield tests(pytest, "pytest", file, part)
+    if "django" in (files.read("manage.py") or ""):
+        yield tests(f"{project.python} manage.py test", "django", "manage.py")
+    # Functions, and classes without a base, are found by pytest only.
+    inner = (f"{top}/{name}" for top in ("tests", "test") for name in files.names(top))
+    for directory in ("tests", "test", ".", *(name for name in inner if "." not in name)):
+        if found := _file_with(_PYTEST, _PYTHON_TEST_FILE, files, directory):
+            conda = "environment.yml" in project.names
+            yield tests("python -m pytest" if conda else pytest, "pytest", found)
+    for directory in ("tests", "test", "."):
+        if found := _file_with(_UNITTEST, _PYTHON_TEST_FILE, files, directory):
+            package = directory == "." or "__init__.py" in files.names(directory)
+            below = "" if package else f" discover -s {directory}"
+            yield tests(f"{project.python} -m unittest{below}", "unittest", found)
 
 
-class _Subdirectory:
-    """The files of a subdirectory of a project."""
-
-    def __init__(self, files: ProjectFiles, path: str) -> None:
-        self._files, self._path = files, path
-
-    def read(self, path: str) -> str | None:
-        return self._files.read(f"{self._path}/{path}")
-
-    def names(self, directory: str = ".") -> tuple[str, ...]:
-        below = self._path if directory == "." else f"{self._path}/{directory}"
-        return self._files.names(below)
+def _file_with(
+    text: re.Pattern[str], name: re.Pattern[str], files: DirectoryFiles, directory: str
+) -> str:
+    found = [one for one in files.names(directory) if name.fullmatch(one)]
+    paths = (one if directory == "." else f"{directory}/{one}" for one in found[:MOST_READ])
+    return next((path for path in paths if text.search(files.read(path) or "")), "")
 
 
-def _sub_projects(files: ProjectFiles) -> tuple[str, ...]:
+def _sub_projects(files: DirectoryFiles) -> tuple[str, ...]:
     near = [name for name in files.names() if _may_hold_a_project(name)]
     nested = [
         f"{nest}/{name}"
@@ -312,7 +355,7 @@ def _may_hold_a_project(name: str) -> bool:
     return not name.startswith(".") and name not in _NEVER_PROJECTS
 
 
-def _has_manifest(files: ProjectFiles, path: str) -> bool:
+def _has_manifest(files: DirectoryFiles, path: str) -> bool:
     manifests: Iterable[str] = ("pyproject.toml", "setup.py", "package.json", *_BY_MANIFEST)
     return not set(files.names(path)).isdisjoint(manifests)
 
@@ -324,36 +367,33 @@ def _in_directory(path: str, command: CheckCommand) -> CheckCommand:
 
 # --- the command that starts the program ---
 
-_START_TARGETS = ("run", "start", "serve", "dev")
+_START_TASKS = ("run", "start", "serve", "dev")
 _NEVER_PACKAGES = frozenset({"tests", "test", "docs", "examples"})
 
 
-def start_command(files: ProjectFiles) -> str:
+def start_command(files: DirectoryFiles) -> str:
     return next(_start_candidates(files), "")
 
 
-def _start_candidates(files: ProjectFiles) -> Iterator[str]:
-    yield from _target_named(files, _START_TARGETS)
-    yield from start_script(files)
+def _start_candidates(files: DirectoryFiles) -> Iterator[str]:
+    for tasks in (*recipe_tasks(files), *package_tasks(files)):
+        yield from (tasks.command(name) for name in _START_TASKS if name in tasks.texts)
     names = files.names()
     if "Cargo.toml" in names and "main.rs" in files.names("src"):
         yield "cargo run"
     if "go.mod" in names and "main.go" in names:
         yield "go run ."
-    yield from _python_start(PythonProject(files))
-
-
-def _python_start(project: PythonProject) -> Iterator[str]:
+    project = PythonProject(files)
     scripts = table(project.pyproject, "project", "scripts")
     yield from (f"{project.run} {shlex.quote(name)}" for name in scripts)
-    if "manage.py" in project.names:
-        yield f"{project.run} python manage.py runserver"
+    if "manage.py" in names:
+        yield f"{project.python} manage.py runserver"
     managed = project.manager in ("uv", "poetry", "pdm", "pipenv") or "project" in project.pyproject
-    start = f"{project.run} python" if managed else "python3"
+    start = project.python if managed or project.venv else "python3"
     for directory in (".", "src"):
-        for name in project.files.names(directory):
+        for name in files.names(directory):
             path = name if directory == "." else f"{directory}/{name}"
-            if name not in _NEVER_PACKAGES and "__main__.py" in project.files.names(path):
+            if name not in _NEVER_PACKAGES and "__main__.py" in files.names(path):
                 where = "" if directory == "." else "PYTHONPATH=src "
                 yield f"{where}{start} -m {shlex.quote(name)}"
-    yield from (f"{start} {name}" for name in ("main.py", "app.py") if name in project.names)
+    yield from (f"{start} {name}" for name in ("main.py", "app.py") if name in names)

@@ -6,24 +6,49 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from posixpath import dirname, join, normpath
+from typing import NamedTuple
 
 from ralph_tui.domain.verification.check_commands import PythonManager
-from ralph_tui.engine.verification.detection.directory_files import ProjectFiles
+from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 
 PYPROJECT = "pyproject.toml"
-PIPFILE = "Pipfile"
-CONDA = "environment.yml"
 ISOLATED = "uv run --isolated"
 """Leaves no uv.lock and no .venv in a project whose tool is not uv."""
-VENVS = (".venv", "venv", "env")
 INCLUDE_DEPTH = 3
 """The maximum depth of includes in requirements files."""
 WORKSPACE_LEVELS = 3
 """The number of parent directories in which the root of a uv workspace is searched."""
 
+_DECLARED = {
+    PYPROJECT: (
+        ("project.dependencies", "[project] dependencies", ""),
+        ("dependency-groups.*", "[dependency-groups] {}", " --group {}"),
+        ("tool.uv.dev-dependencies", "[tool.uv] dev-dependencies", ""),
+        ("project.optional-dependencies.*", "[project.optional-dependencies] {}", " --extra {}"),
+        ("tool.poetry.dependencies", "[tool.poetry.dependencies]", ""),
+        ("tool.poetry.dev-dependencies", "[tool.poetry.dev-dependencies]", ""),
+        ("tool.poetry.group.*.dependencies", "[tool.poetry.group.{}.dependencies]", ""),
+        ("tool.pdm.dev-dependencies.*", "[tool.pdm.dev-dependencies] {}", ""),
+    ),
+    "Pipfile": (("packages", "[packages]", ""), ("dev-packages", "[dev-packages]", "")),
+}
+"""Where a file declares tools, the name of the place in messages, and the option of `uv run`."""
+
+_MANAGED: tuple[tuple[PythonManager, frozenset[str]], ...] = (
+    ("uv", frozenset({"uv.lock", "tool.uv", "uv_build"})),
+    ("poetry", frozenset({"poetry.lock", "tool.poetry"})),
+    ("pipenv", frozenset({"Pipfile"})),
+    ("pdm", frozenset({"pdm.lock", "tool.pdm.dev-dependencies", "tool.pdm.scripts"})),
+    ("hatch", frozenset({"tool.hatch.envs"})),
+)
+"""The files, tables and build backend that name the tool of a project."""
+
+_EVIDENCE = frozenset({
+    PYPROJECT, "setup.py", "setup.cfg", "environment.yml", "tox.ini", "noxfile.py",
+})  # fmt: skip
+_VENVS = (".venv", "venv", "env")
 _PREFERRED_GROUPS = ("test", "tests", "testing", "dev", "develop", "development", "ci", "all")
 _REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.txt", re.IGNORECASE)
 _NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
@@ -31,8 +56,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _INCLUDE = re.compile(r"(?:-r|--requirement)[ =]*(\S+)")
 
 
-@dataclass(frozen=True)
-class ToolPlace:
+class ToolPlace(NamedTuple):
     """A place that declares tools, with `run` as the beginning of a command that needs them."""
 
     tools: frozenset[str]
@@ -72,7 +96,7 @@ def read_ini(text: str | None) -> configparser.RawConfigParser:
 class PythonProject:
     """A project's Python configuration, from its files. Each file is read once."""
 
-    def __init__(self, files: ProjectFiles) -> None:
+    def __init__(self, files: DirectoryFiles) -> None:
         self.files = files
         self.names = frozenset(files.names())
 
@@ -93,114 +117,83 @@ class PythonProject:
         """The tool that runs this project's Python; empty without Python."""
         if evident := self.declared_manager():
             return evident
-        return "uv" if self.broken else "pip" if self._is_python() else ""
+        sources = (name for top in (".", "tests", "test") for name in self.files.names(top))
+        is_python = (
+            bool(_EVIDENCE & self.names)
+            or any(_REQUIREMENTS.fullmatch(name) for name in self.names)
+            or any(name.endswith(".py") for name in sources)
+        )
+        return "uv" if self.broken else "pip" if is_python else ""
 
     def declared_manager(self) -> PythonManager:
         """Return the tool that the project's files name."""
-        tool = table(self.pyproject, "tool")
-        backend = table(self.pyproject, "build-system").get("build-backend")
-        if (
-            "uv.lock" in self.names
-            or "uv" in tool
-            or backend == "uv_build"
-            or self.workspace is not None
-        ):
+        if self.workspace is not None:
             return "uv"
-        if "poetry.lock" in self.names or "poetry" in tool:
-            return "poetry"
-        if PIPFILE in self.names:
-            return "pipenv"
-        if "pdm.lock" in self.names or {"dev-dependencies", "scripts"} & table(tool, "pdm").keys():
-            return "pdm"
-        return "hatch" if table(tool, "hatch", "envs") else ""
+        evident = {*self.names, str(table(self.pyproject, "build-system").get("build-backend"))}
+        for dotted in (one for _, signs in _MANAGED for one in signs if one.startswith("tool.")):
+            *above, last = dotted.split(".")
+            evident |= {dotted} if last in table(self.pyproject, *above) else set()
+        return next((manager for manager, signs in _MANAGED if signs & evident), "")
 
-    def _is_python(self) -> bool:
-        known = {PYPROJECT, "setup.py", "setup.cfg", CONDA, "tox.ini", "noxfile.py"}
-        return bool(
-            known & self.names
-            or any(_REQUIREMENTS.fullmatch(name) for name in self.names)
-            or any(
-                n.endswith(".py") for top in (".", "tests", "test") for n in self.files.names(top)
-            )
+    @cached_property
+    def venv(self) -> str:
+        """The environment that the person made, where no tool manages one."""
+        own = self.manager in ("pip", "") and next(
+            (venv for venv in _VENVS if self.files.names(f"{venv}/bin")), ""
         )
-
-    @property
-    def is_installable(self) -> bool:
-        """Whether a project without uv can be installed from its directory."""
-        return (
-            "setup.py" in self.names
-            or self.setup_cfg.has_section("metadata")
-            or "build-system" in self.pyproject
-        )
+        return own or ""
 
     @cached_property
     def run(self) -> str:
         """The beginning of a command that needs only the project."""
         if self.manager in ("uv", "poetry", "pdm", "pipenv"):
             return f"{self.manager} run"
-        if "project" in self.pyproject or "dependency-groups" in self.pyproject:
+        if {"project", "dependency-groups"} & self.pyproject.keys():
             return ISOLATED
         if self.manager == "hatch":
             return "hatch run"
-        return " ".join(["uv run --no-project", *self._requirement_options()])
+        installable = (
+            "setup.py" in self.names
+            or self.setup_cfg.has_section("metadata")
+            or "build-system" in self.pyproject
+        )
+        if installable:
+            return "uv run --no-project --with-editable ."
+        required = " --with-requirements requirements.txt"
+        return f"uv run --no-project{required if 'requirements.txt' in self.names else ''}"
 
-    def _requirement_options(self) -> list[str]:
-        if self.is_installable:
-            return ["--with-editable ."]
-        return ["--with-requirements requirements.txt"] if "requirements.txt" in self.names else []
+    @cached_property
+    def python(self) -> str:
+        """The beginning of a command that runs Python with only the project."""
+        return f"{self.venv}/bin/python" if self.venv else f"{self.run} python"
 
     @cached_property
     def places(self) -> tuple[ToolPlace, ...]:
         """Every place that declares tools, in order of preference."""
-        return (
-            *self._own_places(),
-            *self._requirement_places(),
-            *self._setup_places(),
-            *self._venv_places(),
-            *self._workspace_places(),
-        )
+        venvs = [
+            ToolPlace(frozenset(self.files.names(f"{v}/bin")), f"{v}/bin/python -m", f"{v}/bin")
+            for v in _VENVS
+        ]
+        if self.manager == "uv":
+            venvs[0] = venvs[0]._replace(run="uv run")
+        declared = [*self._own_places(), *self._requirement_places(), *self._setup_places()]
+        found = [*venvs, *declared] if self.venv else [*declared, *venvs]
+        return (*found, *self._workspace_places())
 
     def place_of(self, tool: str) -> ToolPlace | None:
         return next((place for place in self.places if tool in place.tools), None)
 
-    # --- pyproject.toml ---
-
     def _own_places(self) -> Iterator[ToolPlace]:
         yield from declared_places(self.pyproject, self.run)
-        if self.manager == "poetry":
-            yield from self._poetry_places()
-        if self.manager == "pdm":
-            groups = table(self.pyproject, "tool", "pdm", "dev-dependencies")
-            for name, group in groups.items():
-                part = f"[tool.pdm.dev-dependencies] {name}"
-                yield ToolPlace(_tools(group), "pdm run", PYPROJECT, part)
         if self.manager == "pipenv":
-            pipfile = read_toml(self.files.read(PIPFILE)) or {}
-            for part in ("packages", "dev-packages"):
-                tools = frozenset(_normalized(one) for one in table(pipfile, part))
-                yield ToolPlace(tools, self.run, PIPFILE, f"[{part}]")
+            pipfile = read_toml(self.files.read("Pipfile")) or {}
+            yield from declared_places(pipfile, self.run, "Pipfile")
         if self.manager == "hatch":
-            yield from self._hatch_places()
-
-    def _poetry_places(self) -> Iterator[ToolPlace]:
-        poetry = table(self.pyproject, "tool", "poetry")
-        plain = {name: table(poetry, name) for name in ("dependencies", "dev-dependencies")}
-        for name, inner in table(poetry, "group").items():
-            if isinstance(inner, dict):
-                plain[f"group.{name}.dependencies"] = table(inner, "dependencies")
-        for name, declared in plain.items():
-            tools = frozenset(_normalized(one) for one in declared)
-            yield ToolPlace(tools, "poetry run", PYPROJECT, f"[tool.poetry.{name}]")
-
-    def _hatch_places(self) -> Iterator[ToolPlace]:
-        for name, env in table(self.pyproject, "tool", "hatch", "envs").items():
-            if isinstance(env, dict) and _PLAIN_NAME.fullmatch(name):
-                listed = (_tools(env.get(key)) for key in ("dependencies", "extra-dependencies"))
-                run = "hatch run" if name == "default" else f"hatch -e {name} run"
-                part = f"[tool.hatch.envs.{name}]"
-                yield ToolPlace(frozenset().union(*listed), run, PYPROJECT, part)
-
-    # --- requirements files, setup.py and setup.cfg, environments ---
+            for name, env in table(self.pyproject, "tool", "hatch", "envs").items():
+                if isinstance(env, dict) and _PLAIN_NAME.fullmatch(name):
+                    tools = _tools(env.get("dependencies")) | _tools(env.get("extra-dependencies"))
+                    part = f"[tool.hatch.envs.{name}]"
+                    yield ToolPlace(tools, f"hatch -e {name} run", PYPROJECT, part)
 
     def _requirement_places(self) -> Iterator[ToolPlace]:
         inside = (f"requirements/{name}" for name in self.files.names("requirements"))
@@ -208,9 +201,8 @@ class PythonProject:
         found += [path for path in inside if path.endswith(".txt")]
         for path in sorted(found, key=lambda path: ("test" not in path, "dev" not in path, path)):
             option = f"--with-requirements {shlex.quote(path)}"
-            run = self.run if option in self.run else f"{self.run} {option}"
-            if self.manager in ("poetry", "pdm", "pipenv") or run.startswith("hatch"):
-                run = f"{ISOLATED} {option}"
+            start = self.run if self.run.startswith("uv run") else ISOLATED
+            run = start if option in start else f"{start} {option}"
             yield ToolPlace(self._required(path, INCLUDE_DEPTH), run, path)
 
     def _required(self, path: str, depth: int) -> frozenset[str]:
@@ -227,25 +219,15 @@ class PythonProject:
     def _setup_places(self) -> Iterator[ToolPlace]:
         if self.manager != "pip":
             return
+        extras = [("setup.py", "extras_require", _extras(self.files.read("setup.py")))]
         if self.setup_cfg.has_section("options.extras_require"):
-            extras = dict(self.setup_cfg.items("options.extras_require"))
-            lists = {name: (text or "").splitlines() for name, text in extras.items()}
-            yield from _editable_places(lists, "setup.cfg", "[options.extras_require]")
-        arguments = setup_arguments(self.files.read("setup.py"))
-        yield from _editable_places(arguments.get("extras_require"), "setup.py", "extras_require")
-        needed = arguments.get("tests_require")
-        if tools := _tools([needed] if isinstance(needed, str) else needed):
-            options = " ".join(f"--with {shlex.quote(tool)}" for tool in sorted(tools))
-            yield ToolPlace(tools, f"{self.run} {options}", "setup.py", "tests_require")
-
-    def _venv_places(self) -> Iterator[ToolPlace]:
-        for venv in VENVS:
-            tools = frozenset(self.files.names(f"{venv}/bin"))
-            own = self.manager == "uv" and venv == ".venv"
-            run = "uv run" if own else f"{venv}/bin/python -m"
-            yield ToolPlace(tools, run, f"{venv}/bin")
-
-    # --- uv workspaces ---
+            listed = dict(self.setup_cfg.items("options.extras_require"))
+            lists = {name: _tools((text or "").splitlines()) for name, text in listed.items()}
+            extras.insert(0, ("setup.cfg", "[options.extras_require]", lists))
+        for file, part, found in extras:
+            for name in sorted(found, key=_rank):
+                run = f"uv run --no-project --with-editable '.[{name}]'"
+                yield ToolPlace(found[name], run, file, f"{part} {name}")
 
     @cached_property
     def workspace(self) -> str | None:
@@ -260,10 +242,10 @@ class PythonProject:
         # A member does not get the root's groups by default; --all-packages adds them.
         run = f"uv run --project {self.workspace} --all-packages"
         for place in declared_places(root, run):
-            yield ToolPlace(place.tools, place.run, f"{self.workspace}/{PYPROJECT}", place.part)
+            yield place._replace(file=f"{self.workspace}/{PYPROJECT}")
 
 
-def workspace_above(files: ProjectFiles) -> str | None:
+def workspace_above(files: DirectoryFiles) -> str | None:
     """Return the path to the root of the uv workspace around these files, or None."""
     for level in range(1, WORKSPACE_LEVELS + 1):
         above = "/".join([".."] * level)
@@ -273,36 +255,32 @@ def workspace_above(files: ProjectFiles) -> str | None:
     return None
 
 
-def declared_places(data: Mapping[str, object], run: str) -> Iterator[ToolPlace]:
-    """Yield the standard places in a pyproject.toml; `run` is the beginning of a plain command."""
-    chooses = run.startswith("uv run")
-    plain = _tools(table(data, "project").get("dependencies"))
-    yield ToolPlace(plain, run, PYPROJECT, "[project] dependencies")
-    groups = table(data, "dependency-groups")
-    uv = table(data, "tool", "uv")
-    default = uv.get("default-groups", ["dev"])
-    names = sorted(groups, key=_rank)
-    for name in sorted(names, key=lambda name: not _is_default(name, default)):
-        if _PLAIN_NAME.fullmatch(name):
-            extra = "" if _is_default(name, default) or not chooses else f" --group {name}"
-            part = f"[dependency-groups] {name}"
-            yield ToolPlace(_group(groups, name, frozenset()), run + extra, PYPROJECT, part)
-    yield ToolPlace(
-        _tools(uv.get("dev-dependencies")), run, PYPROJECT, "[tool.uv] dev-dependencies"
-    )
-    extras = table(data, "project", "optional-dependencies")
-    for name in sorted(extras, key=_rank):
-        if _PLAIN_NAME.fullmatch(name):
-            extra = f" --extra {name}" if chooses else ""
-            part = f"[project.optional-dependencies] {name}"
-            yield ToolPlace(_tools(extras[name]), run + extra, PYPROJECT, part)
+def declared_places(
+    data: Mapping[str, object], run: str, file: str = PYPROJECT
+) -> Iterator[ToolPlace]:
+    """Yield the places in a parsed file; `run` is the beginning of a plain command."""
+    for dotted, part, needs in _DECLARED[file]:
+        above, many, below = dotted.partition(".*")
+        *path, last = above.split(".")
+        if not many:
+            yield ToolPlace(_tools(table(data, *path).get(last)), run, file, part)
+            continue
+        groups = table(data, *path, last)
+        default: object = ()
+        if last == "dependency-groups":
+            default = table(data, "tool", "uv").get("default-groups", ["dev"])
+        free = set(groups if default == "all" else default if isinstance(default, list) else ())
+        for name in sorted(groups, key=lambda name: (name not in free, _rank(name))):
+            if _PLAIN_NAME.fullmatch(name):
+                inner = table(groups, name).get(below.removeprefix("."))
+                tools = _tools(inner) if below else _group(groups, name)
+                extra = needs.format(name) if run.startswith("uv run") and name not in free else ""
+                yield ToolPlace(tools, run + extra, file, part.format(name))
 
 
-def _is_default(name: str, default: object) -> bool:
-    return default == "all" or (isinstance(default, list) and name in default)
-
-
-def _group(groups: Mapping[str, object], name: str, seen: frozenset[str]) -> frozenset[str]:
+def _group(
+    groups: Mapping[str, object], name: str, seen: frozenset[str] = frozenset()
+) -> frozenset[str]:
     listed = groups.get(name)
     if name in seen or not isinstance(listed, list):
         return frozenset()
@@ -311,71 +289,28 @@ def _group(groups: Mapping[str, object], name: str, seen: frozenset[str]) -> fro
     return _tools(listed).union(*inner)
 
 
-def _editable_places(extras: object, file: str, part: str) -> Iterator[ToolPlace]:
-    if not isinstance(extras, dict):
-        return
-    for name in sorted((str(name) for name in extras), key=_rank):
-        if _PLAIN_NAME.fullmatch(name):
-            listed = extras[name]
-            tools = _tools([listed] if isinstance(listed, str) else listed)
-            yield ToolPlace(
-                tools, f"uv run --no-project --with-editable '.[{name}]'", file, f"{part} {name}"
-            )
+def _extras(text: str | None) -> dict[str, frozenset[str]]:
+    """Return the lists of requirements by name in the literals of a setup.py, without running it."""
+    found: dict[str, frozenset[str]] = {}
+    try:
+        literals = [one for one in ast.walk(ast.parse(text or "")) if isinstance(one, ast.Dict)]
+        for one in literals:
+            for key, value in zip(one.keys, one.values, strict=True):
+                if isinstance(key, ast.Constant) and _PLAIN_NAME.fullmatch(str(key.value)):
+                    listed = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
+                    texts = [two.value for two in listed if isinstance(two, ast.Constant)]
+                    found[str(key.value)] = _tools(texts)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    return found
 
 
 def _rank(name: str) -> tuple[int, str]:
-    lowered = name.casefold()
-    return (
-        _PREFERRED_GROUPS.index(lowered)
-        if lowered in _PREFERRED_GROUPS
-        else len(_PREFERRED_GROUPS),
-        name,
-    )
+    preferred = (*_PREFERRED_GROUPS, lowered := name.casefold())
+    return preferred.index(lowered), name
 
 
 def _tools(requirements: object) -> frozenset[str]:
-    listed = requirements if isinstance(requirements, list | tuple) else ()
+    listed = requirements if isinstance(requirements, list | tuple | dict) else ()
     found = (_NAME.match(one) for one in listed if isinstance(one, str))
-    return frozenset(_normalized(match[1]) for match in found if match)
-
-
-def _normalized(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def setup_arguments(text: str | None) -> dict[str, object]:
-    """Return the literal arguments of `setup(…)` in a setup.py, without running it."""
-    try:
-        tree = ast.parse(text or "")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
-    names = {
-        target.id: node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    setup = next((call for call in calls if _function_name(call.func) == "setup"), None)
-    return {
-        keyword.arg: _literal(keyword.value, names)
-        for keyword in (setup.keywords if setup else [])
-        if keyword.arg
-    }
-
-
-def _function_name(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
-
-
-def _literal(value: ast.expr, names: Mapping[str, ast.expr]) -> object:
-    try:
-        found: object = ast.literal_eval(
-            names.get(value.id, value) if isinstance(value, ast.Name) else value
-        )
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return None
-    return found
+    return frozenset(re.sub(r"[-_.]+", "-", match[1]).lower() for match in found if match)
