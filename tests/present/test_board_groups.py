@@ -93,10 +93,6 @@ def test_tasks_that_change_are_the_mapping_they_stand_for(
     assert tasks.refreshed(task.model_copy() for task in plain.values()) == plain
 
 
-def _many(count: int) -> Tasks:
-    return tasks_of(Task(id=f"t{n}", dependencies=(f"t{n - 1}",) * (n > 0)) for n in range(count))
-
-
 def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made: list[str] = []
 
@@ -112,7 +108,7 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_of_many_tasks_only_those_that_move_are_grouped(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tasks = _many(count)
+    tasks = tasks_of(Task(id=f"t{n}", dependencies=(f"t{n - 1}",) * (n > 0)) for n in range(count))
     board = Grouping(tasks)
     made = _counted(monkeypatch)
     for number in range(2 * MAX_UPDATES):  # past the point where all of them are copied

@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import Event, IterationOutcome, LoopStatus
+from ralph_tui.domain.events import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.store.project import Project
@@ -47,12 +47,8 @@ async def test_a_plan_is_finished(tmp_path: Path) -> None:
         assert (done.actual_tokens_used or 0) > 0
     assert run.end.cost_usd > 0
     assert {e.outcome for e in run.of(ev.ToolFinished)} == {ev.ToolOutcome.OK}
-    _require_no_strays(run.events)
-
-
-def _require_no_strays(events: list[Event]) -> None:
     live = ""
-    for event in events:
+    for event in run.events:
         if isinstance(event, ev.TextDelta):
             live += event.text
         elif isinstance(event, ev.AssistantText):

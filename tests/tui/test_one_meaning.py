@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
 from textual.binding import BindingsMap
 from textual.dom import DOMNode
 
@@ -54,8 +53,6 @@ PLACES = frozenset("0123456789")
 """They go to the pane, page or answer with this number."""
 EXCEPTIONS = ARROWS | CURSOR | PLACES | {"escape", "pageup", "pagedown", "ctrl+c"}
 
-NAMED_IN_THE_ISSUE = ("y", "n", "m", "e", "d", "plus", "minus")
-
 
 def meanings() -> dict[str, dict[str, set[str]]]:
     """Per key its meanings, and where each is."""
@@ -98,11 +95,6 @@ def test_the_table_knows_the_dialogs_and_would_tell() -> None:
     assert "PreviewDialog" in table["ctrl+y"]["yes"]
     assert set(table["y"]) == {"copy"}
     assert len(table["tab"]) > 1, "an exception is one"
-
-
-@pytest.mark.parametrize("key", NAMED_IN_THE_ISSUE)
-def test_keys_that_changed_their_meaning_have_one(key: str) -> None:
-    assert len(meanings()[key]) <= 1
 
 
 def test_the_dashboard_has_about_25_keys() -> None:

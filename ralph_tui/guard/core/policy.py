@@ -69,9 +69,7 @@ class Policy(Model):
     mcp_servers: tuple[str, ...] = ()
     """Extra MCP servers of this phase; tools of other servers are refused."""
     skills: tuple[str, ...] = ()
-    """Skills of this phase, by the names the model uses."""
     without_tools: tuple[str, ...] = ()
-    """Built-in tools that the person removed from the phase."""
     specs: str = "specs"
     """The directory where discovery writes, relative to the project."""
     own_specs: tuple[str, ...] = ()

@@ -99,7 +99,6 @@ def is_prose(name: str, value: str) -> bool:
 
 
 def judge_setting(name: str, value: Word, call: Invocation) -> None:
-    """Judge a variable in the environment of a program."""
     text = value.text.strip()
     if name.upper() in _FILE_VARIABLES:
         check_named_files([literal(part) for part in text.split()], call)

@@ -106,7 +106,6 @@ def judge_copies_in_code(code: str, shown: str) -> None:
 
 
 def refuse_copy(shown: str) -> NoReturn:
-    """Refuse a command that gives a program another name."""
     deny("git-read-only", shown, "This gives a program another name", "Use the program's own name.")
 
 

@@ -118,12 +118,16 @@ def judge_possible_command(text: str, call: Invocation) -> None:
 
 
 def judge_any_code(code: str, call: Invocation) -> None:
-    """Refuse what code may not do in any language."""
     judge_signals_in_code(code, call)
     judge_memory_in_code(code, call.shown)
     judge_secrets_in_code(code, call.shown)
     judge_copies_in_code(code, call.shown)
-    _judge_home_in_code(code, call)
+    # Refuse code that writes outside the project, by a full path or relative to the home directory.
+    for match in _WRITTEN.finditer(code):
+        call.dirs.check_write(literal(match[1] or match[2]), call.shown)
+    found = _AT_HOME.search(code)
+    if found and _WRITES.search(code) and not _only_reads(code):
+        call.dirs.check_write(literal(f"~/{found[1]}"), call.shown)
     _judge_guarded_mention(code, call)
 
 
@@ -137,15 +141,6 @@ _WRITTEN = re.compile(
     r"|open[^;\n]{0,20}['\"]\s*>>?\s*['\"]?,?\s*['\"]?([~/][^'\"]*)['\"]",
     re.IGNORECASE,
 )
-
-
-def _judge_home_in_code(code: str, call: Invocation) -> None:
-    """Refuse code that writes outside the project, by a full path or relative to the home directory."""
-    for match in _WRITTEN.finditer(code):
-        call.dirs.check_write(literal(match[1] or match[2]), call.shown)
-    found = _AT_HOME.search(code)
-    if found and _WRITES.search(code) and not _only_reads(code):
-        call.dirs.check_write(literal(f"~/{found[1]}"), call.shown)
 
 
 def _judge_guarded_mention(code: str, call: Invocation) -> None:

@@ -39,7 +39,6 @@ def judge_agent(call: Invocation) -> None:
 
 
 def judge_ralph(call: Invocation) -> None:
-    """Refuse ralph commands that start, steer or answer a loop."""
     words = [word.text for word in call.arguments]
     options = parse(call.arguments)
     verb, rest = (words[0], words[1:]) if words else ("", [])

@@ -68,7 +68,6 @@ _PRINT_VERSIONS = names("npm pnpm yarn")
 
 
 def refuse_committer(call: Invocation) -> None:
-    """Refuse a program that commits, tags or installs hooks on its own."""
     verbs = _COMMITTERS.get(call.program)
     if verbs is None and _RELEASES.fullmatch(call.program):
         verbs = _ANY_USE

@@ -74,7 +74,6 @@ class Sandbox(Model):
     home: str = ""
     """The person's home directory, which commands may read."""
     cache: str = ""
-    """The person's directory for caches."""
     required: bool = False
     """Whether a session must not start without the sandbox."""
     deny_write: tuple[str, ...] = ()
@@ -82,7 +81,6 @@ class Sandbox(Model):
     allow_write: tuple[str, ...] = ()
     """Writable paths besides the project and the CLI's temporary directory."""
     domains: tuple[str, ...] = ()
-    """Hosts that commands may reach."""
 
 
 def witness_variable(sandbox: Sandbox | None) -> dict[str, str]:

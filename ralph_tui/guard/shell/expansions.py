@@ -139,17 +139,6 @@ class ExpansionReader(Cursor, ABC):
                 out.add(plain, "q")
         self.advance(1)
 
-    def _ansi_quoted(self, out: WordBuilder) -> None:
-        start = at = self._position + 2
-        while self.text[at : at + 1] != "'":
-            if at >= len(self.text):
-                raise UnreadableError("a quote is not closed")
-            at += 2 if self.text[at] == "\\" else 1
-        out.quoted = True
-        out.add(unescape_ansi(self.text[start:at]), "q")
-        self._position = at + 1
-        self._drop_continuations()
-
     # --- substitutions --------------------------------------------------------------------------
 
     def expansion(self, out: WordBuilder, *, quoted: bool) -> None:
@@ -169,7 +158,15 @@ class ExpansionReader(Cursor, ABC):
             self._read_until(out, "]")
             out.unknown(split=not quoted)
         elif ahead.startswith("$'") and not quoted:
-            self._ansi_quoted(out)
+            start = at = self._position + 2
+            while self.text[at : at + 1] != "'":
+                if at >= len(self.text):
+                    raise UnreadableError("a quote is not closed")
+                at += 2 if self.text[at] == "\\" else 1
+            out.quoted = True
+            out.add(unescape_ansi(self.text[start:at]), "q")
+            self._position = at + 1
+            self._drop_continuations()
         elif ahead.startswith('$"') and not quoted:
             self.advance(2)
             out.quoted = True

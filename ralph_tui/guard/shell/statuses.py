@@ -30,7 +30,6 @@ class LostStatus(Model):
     """A command whose failure does not show in the exit status of the whole."""
 
     part: str
-    """The command, as written."""
     instead: str
     """How to write the whole so that the failure shows."""
 
@@ -96,7 +95,24 @@ def _always_succeeds(script: Script) -> bool:
         return True
     ends_on_error = any(_sets_errexit(stage) for one in lists for stage in one[0].stages)
     decisive = lists if ends_on_error else lists[-1:]
-    return all(_list_succeeds(one) for one in decisive)
+    return all(_list_succeeds(one) for one in decisive) and not _may_exit(script)
+
+
+def _may_exit(script: Script) -> bool:
+    """Return whether the shell may end early with a failure, as in `npm test || exit 1`."""
+    operators = ("", *(pipeline.operator for pipeline in script.pipelines))
+    return any(
+        _exits(pipeline.stages[0], after_failure=before == "||")
+        for before, pipeline in zip(operators, script.pipelines, strict=False)
+        if len(pipeline.stages) == 1 and pipeline.operator != "&"
+    )
+
+
+def _exits(command: Command, *, after_failure: bool) -> bool:
+    if isinstance(command, Simple):
+        shown = command.values[:2] != ("exit", "0") and (len(command.values) > 1 or after_failure)
+        return command.values[:1] == ("exit",) and shown
+    return command.kind != "subshell" and any(map(_may_exit, command.bodies))
 
 
 def _sets_errexit(command: Command) -> bool:

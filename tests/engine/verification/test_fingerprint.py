@@ -61,24 +61,6 @@ def test_the_same_contents_are_the_same_whoever_looks(project: Path) -> None:
     assert looks.digest() == Fingerprinter(project).digest() == before
 
 
-def test_only_what_was_written_is_read_again(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks = Fingerprinter(project)
-    looks.digest()
-    (project / "dir/b.txt").write_text("other")
-    read: list[str] = []
-    as_ever = Path.read_bytes
-
-    def noted(path: Path) -> bytes:
-        read.append(path.name)
-        return as_ever(path)
-
-    monkeypatch.setattr(Path, "read_bytes", noted)
-    looks.digest()
-    assert read == ["b.txt"]
-
-
 @pytest.mark.parametrize(("limit", "value"), [("MOST_FILES", 2), ("MOST_BYTES", 3)])
 def test_a_project_that_is_too_large_is_not_looked_at(
     project: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int

@@ -1,12 +1,14 @@
 """The gate: commands bounded in time and output, tools that are missing, receipts the model reads."""
 
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.tool_calls import ALLOW, ToolCall, Verdict
 from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind, ProjectChecks
@@ -23,6 +25,7 @@ from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import (
     Check,
     Gate,
+    Review,
     all_checks,
     gate_environment,
     plan_checks,
@@ -33,6 +36,26 @@ from tests.engine.verification.evidence.projects import UNITTEST, check_environm
 from tests.harness.waiting import until
 
 ENV = dict(os.environ)
+
+
+async def _allow(_: ToolCall) -> Verdict:
+    return ALLOW
+
+
+def gate_of(
+    root: Path,
+    *commands: str,
+    timeout: float = 10,
+    environment: Mapping[str, str] = ENV,
+    review: Review = _allow,
+    emit: EventSink = lambda _: None,
+) -> Gate:
+    def rules() -> GateRules:
+        return GateRules(commands=commands)
+
+    return Gate(
+        root, rules=rules, timeout=timeout, environment=environment, review=review, emit=emit
+    )
 
 
 async def test_a_command_has_its_receipt(tmp_path: Path) -> None:
@@ -103,24 +126,13 @@ def test_the_gates_environment_is_the_projects() -> None:
     assert gate_environment(base, {"MARK": "1"}) == {"PATH": "/bin", "MARK": "1"}
 
 
-async def _allow(_: ToolCall) -> Verdict:
-    return ALLOW
-
-
 async def _deny(_: ToolCall) -> Verdict:
     return Verdict(decision="deny", rule="r", reason="Not here", instead="Do less.")
 
 
 async def test_only_the_plans_commands_pass_the_guard(tmp_path: Path) -> None:
     told: list[ev.Event] = []
-    gate = Gate(
-        tmp_path,
-        rules=lambda: GateRules(commands=("true",)),
-        timeout=10,
-        environment=ENV,
-        review=_deny,
-        emit=told.append,
-    )
+    gate = gate_of(tmp_path, "true", review=_deny, emit=told.append)
     task = Task(id="a", verification_criteria=("$ true again",))
     result = await gate.run(task, "done")
     assert [r.status for r in result.receipts] == [
@@ -132,14 +144,7 @@ async def test_only_the_plans_commands_pass_the_guard(tmp_path: Path) -> None:
 
 
 async def test_a_command_out_of_time_fails_the_gate(tmp_path: Path) -> None:
-    gate = Gate(
-        tmp_path,
-        rules=lambda: GateRules(commands=("sleep 100",)),
-        timeout=0.2,
-        environment=ENV,
-        review=_allow,
-        emit=lambda _: None,
-    )
+    gate = gate_of(tmp_path, "sleep 100", timeout=0.2)
     result = await gate.run(Task(id="a"), "")
     assert result.receipts[0].status is ReceiptStatus.TIMED_OUT
 
@@ -162,14 +167,7 @@ class Watch:
 async def test_each_command_is_watched_from_before_it_runs_until_it_has_ended(
     tmp_path: Path,
 ) -> None:
-    gate = Gate(
-        tmp_path,
-        rules=lambda: GateRules(commands=("touch made",)),
-        timeout=10,
-        environment=ENV,
-        review=_allow,
-        emit=lambda _: None,
-    )
+    gate = gate_of(tmp_path, "touch made")
     watch = gate.watch = Watch(tmp_path)
     await gate.run(Task(id="a"), "")
     (begun, before), (ended, after) = watch.heard[:2]
@@ -218,14 +216,7 @@ def test_a_gate_that_ran_nothing_has_verified_nothing() -> None:
 
 async def test_where_a_check_is_required_a_gate_that_ran_nothing_refuses(tmp_path: Path) -> None:
     told: list[ev.Event] = []
-    gate = Gate(
-        tmp_path,
-        rules=GateRules,
-        timeout=10,
-        environment=ENV,
-        review=_allow,
-        emit=told.append,
-    )
+    gate = gate_of(tmp_path, emit=told.append)
     task = Task(id="a", verification_criteria=("It is fast",))
     assert (await gate.run(task, "", must_verify=False)).passed
     refused = await gate.run(task, "", must_verify=True)
@@ -237,14 +228,7 @@ async def test_where_a_check_is_required_a_gate_that_ran_nothing_refuses(tmp_pat
 async def test_a_first_claim_is_compared_with_the_tests_before_the_run(tmp_path: Path) -> None:
     test = "import unittest\nimport total\n\n\nclass TotalTest(unittest.TestCase):\n    def test_nothing(self): pass\n    def test_some(self): self.assertEqual(total.some, 3)\n"
     write(tmp_path, {"total.py": "some = 0\n", "test_total.py": test})
-    gate = Gate(
-        tmp_path,
-        rules=lambda: GateRules(commands=(UNITTEST,)),
-        timeout=30,
-        environment=check_environment(),
-        review=_allow,
-        emit=lambda _: None,
-    )
+    gate = gate_of(tmp_path, UNITTEST, timeout=30, environment=check_environment())
     gate.baseline = Baseline(tmp_path)
     gate.baseline.take("", await gate.examine_all())
     task = Task(id="a", description="Fix it")
@@ -273,14 +257,7 @@ async def test_a_check_of_the_project_that_looks_at_no_source_is_named_before_an
 ) -> None:
     write(tmp_path, {"app.py": "x = 1\n", "blind.sh": "true\n", "reads.sh": "python3 app.py\n"})
     commands = ("sh blind.sh", "sh reads.sh")
-    gate = Gate(
-        tmp_path,
-        rules=lambda: GateRules(commands=commands),
-        timeout=60,
-        environment=check_environment(),
-        review=_allow,
-        emit=lambda _: None,
-    )
+    gate = gate_of(tmp_path, *commands, timeout=60, environment=check_environment())
     examined = await gate.examine_all()
     warnings = require_started(tmp_path, all_checks((), gate.rules()), examined, (), ())
     assert warnings == (
