@@ -21,6 +21,14 @@ from ralph_tui.domain.plan.import_preview import (
 )
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.verification.verification import (
+    Inputs,
+    Place,
+    ReceiptStatus,
+    TaskVerification,
+    TestCounts,
+    VerificationOutcome,
+)
 from ralph_tui.domain.view.run_history import RunHistory
 from ralph_tui.engine.control.archiving import archive_plan
 from ralph_tui.engine.control.feature_control import choose_feature, make_feature
@@ -324,6 +332,34 @@ def verifying() -> list[Event]:
     return [*feed.failed_gate()[:-4], first]
 
 
+def rejected() -> list[Event]:
+    receipt = feed.RECEIPTS_FAILED[0].model_copy(
+        update={
+            "status": ReceiptStatus.FAILED,
+            "exit_code": 1,
+            "reason": "exit status 1",
+            "counts": TestCounts(passed=3, failed=1),
+            "before": TestCounts(passed=3),
+            "inputs": Inputs.UNCHANGED,
+            "place": Place.HERE,
+            "failing": ("tests/test_slugs.py::test_an_empty_title",),
+            "tail": "tests/test_slugs.py:14: AssertionError: assert 'none' == ''\n1 failed, 3 passed",
+        }
+    )
+    return [*feed.failed_gate()[:-4], *feed.gate([receipt], passed=False)]
+
+
+def reviewed() -> list[Event]:
+    basis = TaskVerification(
+        outcome=VerificationOutcome.REVIEWED,
+        by="a reviewer",
+        rests_on=("golden/report.txt",),
+        also_changed=("tests/test_report.py",),
+    )
+    task = feed.task(2, TaskStatus.COMPLETE).model_copy(update={"verification": basis})
+    return [*feed.complete()[:-1], ev.TaskChanged(task=task), feed.complete()[-1]]
+
+
 def handing_off() -> list[Event]:
     return [*feed.paused()[: _index(feed.paused(), ev.PauseRequested)], _HANDING_OFF]
 
@@ -484,7 +520,7 @@ DASHBOARD: dict[str, Picture] = {
     "stopping": Picture(None, told(lambda: [*feed.running(), ev.StopRequested()])),
     "later": Picture(None, ASKING, ("escape",), "Press a to answer", opens=True),
     "limited": Picture(MEDIUM, told(waiting.limited)),
-    "complete": Picture(MEDIUM, told(feed.complete)),
+    "complete": Picture(MEDIUM, told(reviewed)),
     "stopped": Picture(None, told(feed.stopped)),
     "interrupted": Picture(None, told(interrupted)),
     "failed": Picture(SMALL, told(failed)),
@@ -553,6 +589,8 @@ DIALOGS: dict[str, Picture] = {
     "plan_graph": Picture(MEDIUM, told(feed.failed_gate), ("v",)),
     "plan_list": Picture(None, told(feed.failed_gate), ("v", "v", "j")),
     "task": Picture(SMALL, told(feed.failed_gate), ("1", "enter", "enter")),
+    "rejected": Picture(MEDIUM, told(rejected), ("1", "enter", "enter")),
+    "reviewed": Picture(MEDIUM, told(reviewed), ("1", "j", "enter", "enter")),
     "task_menu": Picture(MEDIUM, told(feed.failed_gate), ("1", "enter")),
     "edit": Picture(MEDIUM, told(feed.failed_gate), ("1", "e")),
     "call_denied": Picture(MEDIUM, told(feed.failed_gate), (*_edit_row(CALL["denied"]), "enter")),

@@ -41,28 +41,18 @@ class Banner:
 
     def lines(self, width: int, *, alone: bool = False) -> list[Line]:
         """Return the content folded to a width; `alone` adds the findings, for a screen without the activity."""
+        label_width = max((9, *map(len, self.facts))) + 1
         return [
             *([Span(text, Tone.TITLE)] for text in wrap(self.headline, width)),
             *(
-                line
+                [Span(f"{'' if number else label:<{label_width}}", Tone.MUTED), Span(line)]
                 for label, text in self.facts.items()
-                for line in _fact_lines(label, text, width)
+                for number, line in enumerate(wrap(text, max(10, width - label_width)))
             ),
             *flow(self.advice, width),
             *([Span(text, Tone.MUTED)] for text in wrap(self.figures, width) if text),
             *(piece for line in self.findings if alone for piece in flow(line, width, indent=2)),
         ]
-
-
-_LABEL = 10
-
-
-def _fact_lines(label: str, text: str, width: int) -> list[Line]:
-    lines = wrap(text, max(10, width - _LABEL))
-    return [
-        [Span(f"{'' if number else label:<{_LABEL}}", Tone.MUTED), Span(line)]
-        for number, line in enumerate(lines)
-    ]
 
 
 _STATE_OF_STATUS = {LoopStatus.COMPLETE: RunState.COMPLETE, LoopStatus.ERROR: RunState.FAILED}
