@@ -462,30 +462,26 @@ class Gate:
         return self.rules().checks.uses_uv and (declared or (self._root / ".venv").is_dir())
 
     async def run_step_command(self, command: str, *, seconds: float) -> tuple[CommandResult, bool]:
-        """Run a command that is not a check, such as a step's, in the same sandbox as the checks.
-
-        Args:
-            command: A shell command, run in the project.
-
-        Returns:
-            The result, and whether the command ran in a sandbox.
-        """
+        """Run a shell command that is not a check in the project; return also whether it ran in the sandbox of checks."""
         run = CommandRun(
-            command=command, check=command, cwd=self._root, environment=dict(self._environment)
+            command=command,
+            check=command,
+            cwd=self._root,
+            environment=dict(self._environment),
+            limit_seconds=seconds,
         )
-        result = await self._start(run, seconds)
+        result = await self._start(run)
         return result, self._sandboxed
 
-    async def _start(self, run: CommandRun, seconds: float | None = None) -> CommandResult:
-        result = await self._start_once(run, seconds)
+    async def _start(self, run: CommandRun) -> CommandResult:
+        result = await self._start_once(run)
         if self._sandboxed and result.exit_code and result.tail.startswith(SANDBOX_FAILED):
             await require_sandbox()
-            result = await self._start_once(
-                run, seconds
-            )  # bwrap fails when a socket it covers has just vanished
+            # bwrap fails when a socket it covers has just vanished
+            result = await self._start_once(run)
         return result
 
-    async def _start_once(self, run: CommandRun, seconds: float | None) -> CommandResult:
+    async def _start_once(self, run: CommandRun) -> CommandResult:
         prefix = await asyncio.to_thread(self._prefix, run.check, run.writable, run.mounts)
         self._sandboxed = bool(prefix)
         key = f"check-{id(run)}"
@@ -500,7 +496,7 @@ class Gate:
                 environment={**run.environment, "CI": "true"}
                 if self.baseline.needs_ci
                 else run.environment,
-                limit_seconds=self._timeout if seconds is None else seconds,
+                limit_seconds=run.limit_seconds or self._timeout,
                 prefix=prefix,
                 keep=run.keep,
             )

@@ -74,6 +74,8 @@ class CommandRun(Model):
     """Directories outside the project that the run may write to."""
     mounts: tuple[Mount, ...] = ()
     """What the sandbox shows in place of the project."""
+    limit_seconds: float = 0
+    """The time it may take; 0 for that of all checks."""
 
 
 RunCommand = Callable[[CommandRun], Awaitable[CommandResult]]
@@ -151,6 +153,11 @@ class _Case(NamedTuple):
     @property
     def is_linter(self) -> bool:
         return _is_linter(self.command)
+
+    @property
+    def limit_seconds(self) -> float:
+        """For a run that has to fail, which may never end."""
+        return 5 + 3 * self.here.result.seconds
 
     @property
     def held(self) -> dict[str, Content | None]:
@@ -233,7 +240,8 @@ class Examiner:
         steady, flaky = await self._run_again(command, here, before)
         inspection = await self.inspect((command, *commands), task)
         written = _written(self._root, inspection.originals, since)
-        if flaky and not _touched(flaky, inspection):
+        changed = [Path(change.path).stem for change in inspection.checks]
+        if flaky and not any(stem in name for name in flaky for stem in changed):
             here = steady
         else:
             flaky = ()
@@ -307,6 +315,7 @@ class Examiner:
         elif result.exit_code and report.runners:
             run_faults = report_judge.run_faults(report, (self._root,), inspection.trusted)
         known = before.outcomes
+        inputs = Inputs.ALLOWED if inspection.allowed else Inputs.UNCHANGED
         return Examined(
             result=result,
             faults=found,
@@ -314,7 +323,7 @@ class Examiner:
             counts=report.counts if report.runners else None,
             before=TestReport(outcomes=dict(known)).counts if known else None,
             failing=report.failing_named,
-            inputs=_inputs(inspection),
+            inputs=Inputs.ORIGINALS if inspection.not_allowed else inputs,
             changed=inspection.names or tuple(f"{path} (allowed)" for path in inspection.allowed),
             outcomes=report.outcomes,
             runs=(here.on(Tree.HERE, "; ".join(found) or _exit_text(result)),),
@@ -418,7 +427,8 @@ class Examiner:
         if not reported:
             other = await asyncio.to_thread(self._base.with_other_values, case.inspection)
         if other:
-            less = await self._run_on(self.tree.store.tree_with(tree, other), command)
+            changed = self.tree.store.tree_with(tree, other)
+            less = await self._run_on(changed, command, case.limit_seconds)
             if less.result.exit_code == 0 and await self._reads(case, tree, other):
                 names = shortlist(tuple(other), _NAMED)
                 question = (
@@ -430,7 +440,8 @@ class Examiner:
     async def _reads(self, case: _Case, tree: str, tests: Mapping[str, Content]) -> bool:
         """Return whether a check reads the tests, unlike `test -f`: it fails if they cannot be parsed."""
         broken = await asyncio.to_thread(self.tree.broken, tree, tests.__contains__)
-        return (await self._run_on(broken, case.command)).result.exit_code != 0
+        ran = await self._run_on(broken, case.command, case.limit_seconds)
+        return ran.result.exit_code != 0
 
     async def _asks_for_less(self, case: _Case, there: _Ran) -> dict[str, object] | None:
         """Return a question if a check passes only because its settings or marks in the sources ask for less.
@@ -532,7 +543,7 @@ class Examiner:
         runs: list[TreeRun] = []
         for other in dict.fromkeys((*without, broken)):
             if other != tree:
-                ran = await self._run_on(other, case.command)
+                ran = await self._run_on(other, case.command, case.limit_seconds)
                 where = Tree.BROKEN if other == broken else Tree.BEFORE
                 runs.append(ran.on(where, _exit_text(ran.result)))
                 if not runs[-1].passed:
@@ -545,15 +556,19 @@ class Examiner:
         paths = await asyncio.to_thread(self.tree.store.contents, base)
         return _written(self.tree.root, paths, self._written_at)
 
-    async def _run_on(self, tree: str, command: str) -> _Ran:
+    async def _run_on(self, tree: str, command: str, limit: float = 0) -> _Ran:
         await asyncio.to_thread(lambda: self.tree.write(tree, confined=self._confined()))
         self._written_at = _clock()
-        ran = await self._run_with_reports(command, self.tree)
+        ran = await self._run_with_reports(command, self.tree, limit=limit)
         tail = ran.result.tail.replace(str(self.tree.root), str(self._root))
         return ran.model_copy(update={"result": ran.result.model_copy(update={"tail": tail})})
 
     async def _run_with_reports(
-        self, check: str, tree: JudgeTree | None = None, only: tuple[str, ...] = ()
+        self,
+        check: str,
+        tree: JudgeTree | None = None,
+        only: tuple[str, ...] = (),
+        limit: float = 0,
     ) -> _Ran:
         directory = await asyncio.to_thread(self.tree.new_directory)
         cwd, files = (tree.cwd, tree.root) if tree else (self._root, self._root)
@@ -567,6 +582,7 @@ class Examiner:
             environment=own,
             writable=(directory,),
             mounts=tree.mounts if tree else (),
+            limit_seconds=limit,
         )
         try:
             reporting = with_reporting(command, files, directory)
@@ -580,9 +596,10 @@ class Examiner:
                 | ({ONLY: "\n".join(only)} if only else {}),
                 "keep": _OUTPUT_BYTES if reads_output else 0,
             }
-            empty = _state_of(directory)
+            empty = directory.stat().st_ctime_ns
             result = await self._run(run.model_copy(update=changes))
-            removed = _report_was_removed(directory, empty)
+            changed = directory.stat().st_ctime_ns != empty
+            removed = changed and not any(directory.iterdir())
             if not removed and _cannot_report(result, directory):
                 return _Ran(result=await self._run(run), report=TestReport())
             report = await asyncio.to_thread(
@@ -597,23 +614,9 @@ class Examiner:
             await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 
 
-def _state_of(directory: Path) -> int:
-    return directory.stat().st_ctime_ns
-
-
-def _report_was_removed(directory: Path, empty: int) -> bool:
-    return _state_of(directory) != empty and not any(directory.iterdir())
-
-
 def _cannot_report(result: CommandResult, directory: Path) -> bool:
     refused = _LOAD_FAILURES.get(result.exit_code or 0)
     return refused is not None and refused in result.tail and not any(directory.iterdir())
-
-
-def _inputs(inspection: Inspection) -> Inputs:
-    if inspection.not_allowed:
-        return Inputs.ORIGINALS
-    return Inputs.ALLOWED if inspection.allowed else Inputs.UNCHANGED
 
 
 def _asked(
@@ -689,11 +692,6 @@ def _lost(here: _Ran, there: _Ran, before: Before, inspection: Inspection) -> st
         if names
     ]
     return ", ".join((*parts, *there.report.faults))
-
-
-def _touched(tests: Iterable[str], inspection: Inspection) -> bool:
-    changed = [Path(change.path).stem for change in inspection.checks]
-    return any(stem in name for name in tests for stem in changed)
 
 
 def _noticing(here: _Ran, base: _Ran) -> tuple[str, ...]:

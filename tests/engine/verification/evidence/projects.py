@@ -104,5 +104,9 @@ class Tried:
     async def _run(self, run: CommandRun) -> CommandResult:
         self.ran.append(run.cwd)
         return await run_command(
-            run.command, cwd=run.cwd, environment=run.environment, limit_seconds=120, keep=run.keep
+            run.command,
+            cwd=run.cwd,
+            environment=run.environment,
+            limit_seconds=run.limit_seconds or 120,
+            keep=run.keep,
         )
