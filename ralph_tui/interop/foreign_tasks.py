@@ -7,9 +7,9 @@ and what makes a file unusable: duplicate ids, unknown dependencies, cycles, too
 import hashlib
 import json
 import re
+import textwrap
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 
 from pydantic import JsonValue
 
@@ -56,17 +56,10 @@ class PlanEntry:
 
     Attributes:
         id: Its id in the file, which stays the same when the file is edited and imported again.
-        line: The line where it starts, from 1.
-        text: The description below the title.
         criteria: Criteria as written; `criterion` decides which are commands.
         commands: Commands from a field for commands; those that do not read as one become prose criteria.
         waits_for: The file's ids of its dependencies, each with the line that names it.
-        done: Whether the file marks it as complete.
         blocked: Why it cannot be worked on; empty if it can.
-        held: Whether it is on hold until the person releases it.
-        priority: The lowest number comes first; see `priority_of`.
-        group: The heading, phase, epic or parent that it is under.
-        foreign: Further fields to keep, which a task does not have.
         members: The entries of the group that it represents, if any.
     """
 
@@ -84,7 +77,6 @@ class PlanEntry:
     group: str = ""
     labels: Sequence[str] = ()
     notes: str = ""
-    foreign: Mapping[str, JsonValue] = field(default_factory=dict)
     members: "Sequence[PlanEntry]" = ()
 
     def waiting_only_for(self, known: Container[str]) -> "PlanEntry":
@@ -241,93 +233,64 @@ def represents_group(task: Task) -> bool:
 
 def by_group(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
     """Return one entry for each group, in the order of the file; entries without a group stay as they are."""
-    groups: dict[str, list[PlanEntry]] = {}
+    groups: dict[tuple[str, str], list[PlanEntry]] = {}
     for entry in entries:
-        key = f"group {entry.group}" if entry.group else f"entry {entry.id}"
-        groups.setdefault(key, []).append(entry)
+        groups.setdefault((entry.group, "" if entry.group else entry.id), []).append(entry)
+    taken = {single: 1 for _, single in groups if single}
     ids: dict[str, str] = {}
-    taken = {members[0].id for members in groups.values() if not members[0].group}
-    for members in groups.values():
-        own = members[0].id
-        if group := members[0].group:
-            own = _free_id(slug(group) or f"group-of-{own}", taken)
-            taken.add(own)
+    for (group, single), members in groups.items():
+        own = single or free_id(slug(group) or f"group-of-{members[0].id}", taken)
         ids.update((member.id, own) for member in members)
-    return [
-        _merged(members, ids) if members[0].group else _with_group_dependencies(members[0], ids)
-        for members in groups.values()
-    ]
+    return [_merged(members, ids, group) for (group, _), members in groups.items()]
 
 
-def _with_group_dependencies(entry: PlanEntry, ids: Mapping[str, str]) -> PlanEntry:
-    return replace(entry, waits_for={ids[dep]: line for dep, line in entry.waits_for.items()})
-
-
-def _merged(members: Sequence[PlanEntry], ids: Mapping[str, str]) -> PlanEntry:
+def _merged(members: Sequence[PlanEntry], ids: Mapping[str, str], group: str) -> PlanEntry:
     first, own = members[0], ids[members[0].id]
+    waits = [(ids[dep], at) for m in members for dep, at in m.waits_for.items() if ids[dep] != own]
+    if not group:
+        return replace(first, waits_for=dict(waits))
     open_ = [member for member in members if not member.done]
-    waits = {
-        ids[dep]: line
-        for member in members
-        for dep, line in member.waits_for.items()
-        if ids[dep] != own
-    }
-    parts = [f"- {_mark(m)}{m.id}: {m.title}{_indented(m.text)}" for m in members]
+    matter = open_ or members
+    parts = []
+    for member in members:
+        mark = "done: " if member.done else "blocked: " if member.blocked else ""
+        text = textwrap.indent(member.text.strip(), "  ", lambda _: True)
+        parts.append(f"- {mark}{member.id}: {member.title}" + (f"\n{text}" if text else ""))
     is_blocked = bool(open_) and all(member.blocked for member in open_)
     return PlanEntry(
         id=own,
-        title=first.group,
+        title=group,
         line=first.line,
         text="\n".join(parts),
-        criteria=tuple(dict.fromkeys(c for member in open_ or members for c in member.criteria)),
-        commands=tuple(dict.fromkeys(c for member in open_ or members for c in member.commands)),
-        waits_for=waits,
+        criteria=tuple(dict.fromkeys(each for m in matter for each in m.criteria)),
+        commands=tuple(dict.fromkeys(each for m in matter for each in m.commands)),
+        waits_for=dict(waits),
         done=not open_,
         blocked="; ".join(f"{m.id}: {m.blocked}" for m in open_) if is_blocked else "",
         held=bool(open_) and all(member.held for member in open_),
-        priority=min(member.priority for member in open_ or members),
-        group=first.group,
+        priority=min(member.priority for member in matter),
+        group=group,
         labels=tuple(dict.fromkeys(label for member in members for label in member.labels)),
         notes="\n".join(f"{m.id}: {m.notes}" for m in members if m.notes),
         members=members,
     )
 
 
-def _mark(entry: PlanEntry) -> str:
-    return "done: " if entry.done else "blocked: " if entry.blocked else ""
-
-
-def _indented(text: str) -> str:
-    return "".join(f"\n  {line}" for line in text.strip().splitlines()) if text.strip() else ""
-
-
 def _entries_within_limits(listing: Listing, source: Source) -> list[PlanEntry]:
-    entries: list[PlanEntry] = []
+    entries = list(listing.entries)
     dependencies = 0
-    for entry in listing.entries:
-        entries.append(entry)
+    for number, entry in enumerate(entries, 1):
         dependencies += len(entry.waits_for)
-        for number, most, what in (
-            (len(entries), MAX_TASKS, "tasks"),
-            (dependencies, MAX_DEPENDENCIES, "dependencies"),
-        ):
-            if number > most:
-                raise InteropError(
-                    source.name, entry.line, f"more than {most:,} {what}", "Split the file."
-                )
+        what = f"{MAX_TASKS:,} tasks" if number > MAX_TASKS else ""
+        what = what or (f"{MAX_DEPENDENCIES:,} dependencies" * (dependencies > MAX_DEPENDENCIES))
+        if what:
+            raise InteropError(source.name, entry.line, f"more than {what}", "Split the file.")
     if not entries:
         number = len(listing.left_out)
-        left = (
-            f", and {number} {'entry was' if number == 1 else 'entries were'} left out"
-            if number
-            else ""
-        )
-        raise InteropError(
-            source.name,
-            0,
-            f"no tasks found{left}",
-            f"The file was read as {listing.format}. Choose another format with `--as`.",
-        )
+        left = f", and {number} {'entry was' if number == 1 else 'entries were'} left out"
+        what = f"no tasks found{left if number else ''}"
+        hint = f"The file was read as {listing.format}. Choose another format with `--as`."
+        raise InteropError(source.name, 0, what, hint)
     return entries
 
 
@@ -386,25 +349,27 @@ def _require_no_cycle(entries: Sequence[PlanEntry], source: Source, hint: str) -
 
 
 def _usable_ids(entries: Sequence[PlanEntry]) -> Mapping[str, str]:
-    """Return ralph's id for each foreign id, which is the same unless ralph cannot use it."""
     names = {entry.id: entry.id for entry in entries if entry.id.strip() and not odd_id(entry.id)}
-    taken = set(names)
+    taken = dict.fromkeys(names, 1)
     for number, entry in enumerate(entries, 1):
         if entry.id not in names:
             stem = slug(entry.id) or f"task-{number:03}"
-            names[entry.id] = _free_id(stem, taken)
-            taken.add(names[entry.id])
+            names[entry.id] = free_id(stem, taken)
     return names
 
 
-def _free_id(stem: str, taken: Container[str]) -> str:
-    if stem not in taken:
-        return stem
-    return next(name for number in count(2) if (name := f"{stem}-{number}") not in taken)
+def free_id(stem: str, taken: dict[str, int]) -> str:
+    """Return the stem, or the stem with a number, and take it; `taken` has the highest number tried for each name."""
+    name, number = stem, taken.get(stem, 1)
+    while name in taken:
+        number += 1
+        name = f"{stem}-{number}"
+    taken[stem] = number
+    taken.setdefault(name, 1)
+    return name
 
 
 def _bounded(entry: PlanEntry, source: Source) -> tuple[PlanEntry, bool]:
-    """Return the entry with its texts cut to their limits, and whether something was cut."""
     number = len(entry.criteria) + len(entry.commands)
     if number > MAX_CRITERIA:
         raise InteropError(
@@ -459,7 +424,7 @@ def _task(entry: PlanEntry, format_: str, source: Source, names: Mapping[str, st
             path=source.name,
             id=entry.id,
             hash=_hash(entry),
-            foreign={**entry.foreign, **members},
+            foreign=members,
         ),
     )
 
@@ -468,17 +433,9 @@ def _hash(entry: PlanEntry) -> str:
     if entry.members:
         # Not of the text, which says which of the members are done.
         return _digest([entry.title, *map(_hash, entry.members)])
-    words = [
-        entry.title,
-        entry.text,
-        [*entry.criteria, *entry.commands],
-        list(entry.waits_for),
-        entry.priority,
-        entry.group,
-        list(entry.labels),
-        entry.notes,
-    ]
-    return _digest(words)
+    criteria, waits = [*entry.criteria, *entry.commands], list(entry.waits_for)
+    about = [entry.title, entry.text, criteria, waits, entry.priority, entry.group]
+    return _digest([*about, list(entry.labels), entry.notes])
 
 
 def _digest(words: object) -> str:

@@ -1,16 +1,14 @@
 """Lists the formats and detects which one a file is in."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
-from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.interop.formats import (
-    Exporter,
     Imported,
     Importer,
     ImportOptions,
@@ -18,6 +16,8 @@ from ralph_tui.interop.formats import (
     Source,
     Writable,
 )
+
+T = TypeVar("T")
 
 ENTRY_POINTS = "ralph_tui.importers"
 """The entry point group for importers of other packages."""
@@ -34,11 +34,7 @@ def built_in() -> Sequence[Importer]:
     from ralph_tui.interop.github_issues import GithubIssues
     from ralph_tui.interop.json_plans import Prd, Wiggum
     from ralph_tui.interop.markdown.bmad import Bmad
-    from ralph_tui.interop.markdown.fix_plan import FixPlan
-    from ralph_tui.interop.markdown.kiro import Kiro
-    from ralph_tui.interop.markdown.openspec import OpenSpec
-    from ralph_tui.interop.markdown.spec_kit import SpecKit
-    from ralph_tui.interop.markdown.todo_md import TodoMd
+    from ralph_tui.interop.markdown.dialects import FixPlan, Kiro, OpenSpec, SpecKit, TodoMd
     from ralph_tui.interop.taskmaster import Taskmaster
 
     return (
@@ -89,12 +85,9 @@ class Formats:
             raise InteropError(
                 source.name, 0, "the file is empty", "Give the path of a file with tasks."
             )
-        ranked = sorted(
-            ((importer.sniff(source), importer) for importer in self.importers),
-            key=lambda found: -found[0],
-        )
-        sure = ranked[0][0] if ranked else 0
-        best = [importer for score, importer in ranked if score == sure]
+        scores = [(importer.sniff(source), importer) for importer in self.importers]
+        sure = max((score for score, _ in scores), default=0)
+        best = [importer for score, importer in scores if score == sure]
         if sure < MIN_SCORE:
             _require_json(source)
             hint = f"Choose the format with `--as`: {self.names}."
@@ -153,19 +146,22 @@ def _loaded(point: EntryPoint) -> Importer:
             raise TypeError(f"it has no {part}()")
     if not isinstance(importer.name, str) or not importer.name.strip():
         raise TypeError("it has no name")
-    return _GuardedExporter(importer) if is_exporter(importer) else _GuardedImporter(importer)
+    return _Guarded(importer)
 
 
 def _reason(error: BaseException) -> str:
     return one_line(f"{type(error).__name__}: {error}", 200).rstrip(".")
 
 
-class _GuardedImporter:
+class _Guarded:
     """Wraps an importer of another package and turns its exceptions into an `InteropError`."""
 
     def __init__(self, importer: Importer) -> None:
         self._importer = importer
         self.name: str = importer.name
+        if is_exporter(importer):
+            write = importer.write
+            self.write = lambda plan, before: self._called(before, lambda: write(plan, before))
 
     def sniff(self, source: Source) -> int:
         try:
@@ -174,34 +170,17 @@ class _GuardedImporter:
             return 0
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
+        return self._called(source, lambda: self._importer.read(source, wanted))
+
+    def _called(self, source: Source, function: Callable[[], T]) -> T:
         try:
-            return self._importer.read(source, wanted)
+            return function()
         except InteropError:
             raise
         except Exception as error:
-            raise _failed(self.name, source, error) from error
-
-
-class _GuardedExporter(_GuardedImporter):
-    """Wraps an importer that can also write."""
-
-    def __init__(self, importer: Writable) -> None:
-        super().__init__(importer)
-        self._exporter: Exporter = importer
-
-    def write(self, plan: ImplementationPlan, before: Source) -> str:
-        try:
-            return self._exporter.write(plan, before)
-        except InteropError:
-            raise
-        except Exception as error:
-            raise _failed(self.name, before, error) from error
-
-
-def _failed(name: str, source: Source, error: Exception) -> InteropError:
-    return InteropError(
-        source.name,
-        0,
-        f"the installed importer {one_line(name, 60)!r} failed: {_reason(error)}",
-        "Report this to its author, or choose another format with `--as`.",
-    )
+            raise InteropError(
+                source.name,
+                0,
+                f"the installed importer {one_line(self.name, 60)!r} failed: {_reason(error)}",
+                "Report this to its author, or choose another format with `--as`.",
+            ) from error

@@ -29,12 +29,7 @@ class InteropError(RalphError):
 
 @dataclass(frozen=True)
 class Source:
-    """A file to import.
-
-    Attributes:
-        name: Its path as the person named it, for messages and for `Origin.path`.
-        text: Its decoded contents, without a byte order mark and with line ends unchanged.
-    """
+    """A file to import: its path as the person named it, and its text with line ends unchanged."""
 
     name: str
     text: str
@@ -46,12 +41,7 @@ class Source:
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """The person's options for an import.
-
-    Attributes:
-        by: Make one task of each task of the file, or of each group.
-        tag: The tag of a Taskmaster file; empty for the default one.
-    """
+    """The person's options for an import: one task for each task or group, and the tag of a Taskmaster file."""
 
     by: Literal["task", "group"] = "task"
     tag: str = ""

@@ -78,6 +78,11 @@ class Passes(States):
         return "passes", passes
 
 
+def cannot_create(name: str) -> InteropError:
+    what = f"ralph can update {name} files but cannot create them"
+    return InteropError("--as", 0, what, "Choose prd, wiggum or todo.")
+
+
 class JsonImporter(ABC):
     """A format in JSON that is only read."""
 
@@ -97,7 +102,7 @@ class JsonImporter(ABC):
 
     @abstractmethod
     def listing(self, document: JsonText, wanted: ImportOptions) -> Listing:
-        """Return the entries of a file."""
+        """Return what is in a file."""
 
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
         return import_listing(self.listing(JsonText(source), wanted), source, wanted)
@@ -124,12 +129,7 @@ class JsonFormat(JsonImporter):
         return document.edited(item.with_value(*change) for item, change in changes if change)
 
     def new(self, plan: ImplementationPlan) -> str:  # noqa: ARG002 - for a format that can
-        raise InteropError(
-            "--as",
-            0,
-            f"ralph can update {self.name} files but cannot create them",
-            "Choose prd, wiggum or todo.",
-        )
+        raise cannot_create(self.name)
 
 
 @lru_cache(maxsize=2)
@@ -138,13 +138,11 @@ def _sniffed(source: Source) -> JsonText:
 
 
 def keys_of(value: Any) -> set[str]:
-    """Return all keys of the objects in a list."""
     items = value if isinstance(value, JsonList) else []
     return {key for item in items if isinstance(item, JsonObject) for key in item}
 
 
 def number_of(item: JsonObject) -> int:
-    """Return the priority of an entry: a whole number, or a word such as `high`."""
     text = item.text("priority").strip()
     number = int(text) if text.lstrip("-").isdecimal() and len(text) < 10 else priority_of(text)
     if text and number is None:

@@ -1,10 +1,9 @@
-"""Merges imported tasks into the plan: matches them by origin, and keeps complete tasks and a person's edits."""
+"""Merges imported tasks into the plan: the file's words replace the old ones, except in complete tasks and a person's edits."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import count
 
 from ralph_tui.domain.plan.import_preview import (
     ImportChange,
@@ -22,29 +21,23 @@ from ralph_tui.domain.verification.verification import (
     TaskVerification,
     VerificationOutcome,
 )
+from ralph_tui.interop.foreign_tasks import free_id
 from ralph_tui.interop.formats import MAX_TASKS, Imported, InteropError
-
-Key = tuple[str, str, str]
-"""Format, path and id, by which an imported task is found again."""
 
 NOT_VERIFIED = "not verified by ralph"
 REFUSED = "Not run, refused by the guard: "
-_FIELDS = (
-    "description",
-    "priority",
-    "verification_criteria",
-    "dependencies",
-    "group",
-    "labels",
-    "notes",
-)
-
 MOST_COMMANDS = 5_000
 """As many as tasks. The guard judges each of them."""
 
+_FIELDS = (
+    *("description", "priority", "verification_criteria"),
+    *("dependencies", "group", "labels", "notes"),
+)
+"""What follows the file. A field that the person edited stays."""
 _WORDS = {"verification_criteria": "criteria", "priority": "priority number"}
-_FILE_STATES = frozenset({TaskStatus.COMPLETE, TaskStatus.BLOCKED})
-"""The states that a new task takes from the file; otherwise it is pending."""
+
+Key = tuple[str, str, str]
+"""Format, path and id, by which an imported task is found again."""
 
 Verdicts = Mapping[str, ImportedCommand]
 """The guard's verdict on each command, by command."""
@@ -52,17 +45,17 @@ Verdicts = Mapping[str, ImportedCommand]
 
 @dataclass(frozen=True)
 class Incoming:
-    """The import of one file.
-
-    Attributes:
-        name: The file as the person named it, for messages.
-        path: The path for `Origin.path`, relative to the project; empty for standard input.
-        imported: The result of the importer.
-    """
+    """The import of one file: its name for messages, and its path in the project, empty for standard input."""
 
     name: str
     path: str
     imported: Imported
+
+    @property
+    def tasks(self) -> Iterator[tuple[Key, Task]]:
+        for task in self.imported.tasks:
+            own = task.origin.id if task.origin else ""
+            yield (self.imported.format, self.path, own or task.id), task
 
 
 @dataclass(frozen=True)
@@ -70,26 +63,12 @@ class Merged:
     """The plan after an import, with its preview.
 
     Attributes:
-        preview: What the import changes.
         adopted: Ids of the tasks that become complete only because the file says so; ralph has not verified them.
     """
 
     plan: ImplementationPlan
     preview: ImportPreview
     adopted: tuple[str, ...] = ()
-
-
-@dataclass
-class _MergeReport:
-    rows: list[ImportRow] = field(default_factory=list)
-    commands: list[ImportedCommand] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-    adopted: list[str] = field(default_factory=list)
-
-    def row(self, change: ImportChange, task: Task, detail: str = "") -> None:
-        self.rows.append(
-            ImportRow(change=change, id=task.id, title=one_line(task.title, 200), detail=detail)
-        )
 
 
 def commands_in(
@@ -99,14 +78,13 @@ def commands_in(
 
     Commands of tasks that are in the plan already and have not changed are left out.
     """
-    same = {(_key(t.origin), t.origin.hash) for t in plan.tasks if t.origin is not None}
+    same = {(_key(task.origin), task.origin.hash) for task in plan.tasks if task.origin is not None}
     found: dict[str, None] = {}
     for one in incoming:
-        for task in one.imported.tasks:
-            if (_key_of(one, task), task.origin.hash if task.origin else None) in same:
-                continue
-            commands = (runnable_command(c, checks) for c in task.verification_criteria)
-            found.update((command, None) for command in commands if command)
+        for key, task in one.tasks:
+            if (key, task.origin.hash if task.origin else "") not in same:
+                commands = (runnable_command(c, checks) for c in task.verification_criteria)
+                found.update((command, None) for command in commands if command)
         if len(found) > MOST_COMMANDS:
             what = f"its criteria are more than {MOST_COMMANDS:,} different commands"
             raise InteropError(one.name, 0, what, "Split the file.")
@@ -127,55 +105,34 @@ def merge(
         verdicts: The guard's verdicts; a command without one is refused.
         checks: The project's checks, which define what a criterion such as `tests` runs.
     """
-    report = _MergeReport()
-    known = _known(plan, incoming)
-    retired = _retired(plan, incoming)
-    named = _ids_in_plan(plan, incoming, {**retired, **known}, report)
-    after = {task.id: task for task in plan.tasks}
-    places: dict[str, tuple[str, int]] = {}
+    work = _Merge(plan, incoming, verdicts, checks, at)
     for one in incoming:
-        ids = {task.id: named[_key_of(one, task)] for task in one.imported.tasks}
-        if len(ids) != len(one.imported.tasks):
-            raise InteropError(one.name, 0, f"the importer {one.imported.format} used an ID twice")
-        for task in one.imported.tasks:
-            if (gone := retired.get(_key_of(one, task))) is not None:
-                report.row(ImportChange.SAME, task.model_copy(update={"id": gone.id}), "archived")
-                continue
-            there = known.get(_key_of(one, task))
-            new_id = ids[task.id]
-            places[new_id] = (one.name, one.imported.lines.get(task.id, 0))
-            clean, commands = _sanitized(one, task, ids, verdicts, checks)
-            if there is None:
-                after[new_id] = _added(clean, at, one, report)
-                report.commands += commands
-            elif (now := _updated(there, clean, at, one, report)) is not there:
-                after[new_id] = now
-                if now.verification_criteria != there.verification_criteria:
-                    report.commands += commands
-        _report_missing(plan, one, named, report)
+        work.take(one)
+    titles = [plan.title, *(one.imported.title for one in incoming)]
+    about = [plan.description, *(one.imported.description for one in incoming)]
     merged = ImplementationPlan(  # a new plan drops dependencies on retired tasks
         **{
             **dict(plan),
-            "tasks": tuple(after.values()),
+            "tasks": tuple(work.after.values()),
             "created_at": plan.created_at or at,
-            "title": plan.title
-            or next((o.imported.title for o in incoming if o.imported.title), ""),
-            "description": plan.description
-            or next((o.imported.description for o in incoming if o.imported.description), ""),
+            "title": next(filter(None, titles), ""),
+            "description": next(filter(None, about), ""),
         }
     )
-    _require_workable(plan, merged, incoming, places)
+    work.require_workable(merged)
     first = incoming[0]
     preview = ImportPreview(
         source=first.name if len(incoming) == 1 else f"{len(incoming)} files",
         format=first.imported.format,
-        rows=tuple(report.rows),
-        commands=tuple(report.commands),
-        remarks=tuple(dict.fromkeys((*report.remarks, *_remarks(incoming)))),
+        rows=tuple(work.rows),
+        commands=tuple(work.commands),
+        remarks=tuple(
+            dict.fromkeys((*work.remarks, *(r for one in incoming for r in one.imported.remarks)))
+        ),
     )
     if not preview.changes_plan:
         return Merged(plan, preview)
-    return Merged(merged, preview, tuple(report.adopted))
+    return Merged(merged, preview, tuple(work.adopted))
 
 
 def with_evidence(
@@ -186,120 +143,221 @@ def with_evidence(
     return plan
 
 
-def _remarks(incoming: Sequence[Incoming]) -> Iterator[str]:
-    for one in incoming:
-        yield from one.imported.remarks
+@dataclass
+class _Merge:
+    plan: ImplementationPlan
+    incoming: Sequence[Incoming]
+    verdicts: Verdicts
+    checks: ProjectChecks
+    at: datetime
+    rows: list[ImportRow] = field(default_factory=list)
+    commands: list[ImportedCommand] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    adopted: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.after = {task.id: task for task in self.plan.tasks}
+        self._there = self._found_again()
+        self._named = self._ids()
+        self._places: dict[str, tuple[str, int]] = {}
+
+    def take(self, one: Incoming) -> None:
+        ids = {task.id: self._named[key] for key, task in one.tasks}
+        if len(ids) != len(one.imported.tasks):
+            raise InteropError(one.name, 0, f"the importer {one.imported.format} used an ID twice")
+        for key, task in one.tasks:
+            there = self._there.get(key)
+            if isinstance(there, RetiredTask):
+                gone = task.model_copy(update={"id": there.id})
+                self._row(ImportChange.SAME, gone, "archived")
+                continue
+            self._places[ids[task.id]] = (one.name, one.imported.lines.get(task.id, 0))
+            clean, commands = self._sanitized(one, key, task, ids)
+            now = self._added(clean, one) if there is None else self._updated(there, clean, one)
+            if there is None or now.verification_criteria != there.verification_criteria:
+                self.commands += commands
+            self.after[now.id] = now
+        self._report_missing(one)
+
+    def require_workable(self, merged: ImplementationPlan) -> None:
+        """Check that the import makes the plan neither unworkable nor too long."""
+        first = self.incoming[0].name
+        if len(merged.tasks) > max(MAX_TASKS, len(self.plan.tasks)):
+            what = f"the plan would have {len(merged.tasks):,} tasks, the maximum is {MAX_TASKS:,}"
+            raise InteropError(first, 0, what)
+        old = {problem.message for problem in self.plan.problems()}
+        for problem in merged.problems():
+            if problem.message not in old:
+                involved = (problem.task_id, *problem.path)
+                places = (self._places[name] for name in involved if name in self._places)
+                raise InteropError(*next(places, (first, 0)), problem.message.rstrip("."))
+
+    def _found_again(self) -> dict[Key, Task | RetiredTask]:
+        """Return the plan's task for each task of the files that was imported before.
+
+        A task that was never imported matches a task of the file with the same id and title, because ralph may have
+        written the file.
+        """
+        held: tuple[Task | RetiredTask, ...] = (*self.plan.retired, *self.plan.tasks)
+        found = {_key(task.origin): task for task in held if task.origin is not None}
+        own = {(task.id, task.title): task for task in held if task.origin is None}
+        for one in self.incoming:
+            for key, task in one.tasks:
+                if key not in found and (same := own.pop((task.id, task.title), None)):
+                    found[key] = same
+        return found
+
+    def _ids(self) -> dict[Key, str]:
+        taken = dict.fromkeys(self.plan.taken_ids(), 1)
+        used = {task.id: 1 for one in self.incoming for _, task in one.tasks} | taken
+        named: dict[Key, str] = {}
+        for one in self.incoming:
+            for key, task in one.tasks:
+                if key in named:
+                    line = one.imported.lines.get(task.id, 0)
+                    raise InteropError(one.name, line, f"the ID {key[2]!r:.80} is used twice")
+                name = task.id
+                if (there := self._there.get(key)) is not None:
+                    named[key] = there.id
+                    continue
+                if name in taken:
+                    name = free_id(name[: MAX_ID - 6], used)
+                    self.remarks.append(
+                        f"Another task already has the ID {task.id}, so the imported one is {name}."
+                    )
+                taken[name] = 1
+                named[key] = name
+        return named
+
+    def _sanitized(
+        self, one: Incoming, key: Key, task: Task, ids: Mapping[str, str]
+    ) -> tuple[Task, list[ImportedCommand]]:
+        """Return the task with what a file may say, and its commands with the guard's verdicts."""
+        new_id, criteria, commands = ids[task.id], list[Criterion](), list[ImportedCommand]()
+        for criterion in task.verification_criteria:
+            command = runnable_command(criterion, self.checks)
+            if command is None:
+                criteria.append(criterion)
+                continue
+            unknown = ImportedCommand(
+                task_id="", command=command, verdict="deny", reason="it was not judged"
+            )
+            judged = self.verdicts.get(command, unknown).model_copy(update={"task_id": new_id})
+            commands.append(judged)
+            criteria.append(_as_words(criterion, command) if judged.is_refused else criterion)
+        states = {TaskStatus.COMPLETE, TaskStatus.BLOCKED}
+        kept = {n: getattr(task, n) for n in (*_FIELDS, "estimated_tokens", "held")}
+        clean = Task(
+            **kept
+            | {
+                "id": new_id,
+                "status": task.status if task.status in states else TaskStatus.PENDING,
+                "dependencies": tuple(
+                    dict.fromkeys(ids.get(dep, dep) for dep in task.dependencies)
+                ),
+                "verification_criteria": tuple(criteria),
+                "blockers": task.blockers if task.status is TaskStatus.BLOCKED else (),
+            }
+        )
+        origin = task.origin or Origin(format=one.imported.format)
+        words = [clean.description, str(clean.priority), *map(str, criteria)]
+        filled = {
+            **dict(zip(("format", "path", "id"), key, strict=True)),
+            "hash": origin.hash or _hash("\0".join(words)),
+            "fields": {name: _hash_of(clean, name) for name in _FIELDS},
+        }
+        return clean.model_copy(update={"origin": origin.model_copy(update=filled)}), commands
+
+    def _added(self, task: Task, one: Incoming) -> Task:
+        if task.status is TaskStatus.COMPLETE:
+            self._row(ImportChange.NEW, task, f"complete in the file, {NOT_VERIFIED}")
+            return self._adopted(task, one)
+        blocked = "blocked" if task.status is TaskStatus.BLOCKED else ""
+        self._row(ImportChange.NEW, task, "held" if task.held else blocked)
+        return task
+
+    def _adopted(self, task: Task, one: Incoming) -> Task:
+        """Return the task as complete but not verified, because the file marks it as complete."""
+        self.adopted.append(task.id)
+        reason = f"complete in {one_line(one.name, 100)}, {NOT_VERIFIED}"
+        update = {
+            "status": TaskStatus.COMPLETE,
+            "completed_at": self.at,
+            "completion_notes": task.completion_notes or reason,
+            "verification": TaskVerification(
+                outcome=VerificationOutcome.UNVERIFIED, at=self.at, by="import", reason=reason
+            ),
+            "blockers": (),
+            "held": False,
+            "begun": None,
+        }
+        return task.model_copy(update=update)
+
+    def _updated(self, there: Task, new: Task, one: Incoming) -> Task:
+        old, origin = there.origin, new.origin
+        assert origin is not None
+        is_other = old is None or old.hash != origin.hash
+        finishes = new.status is TaskStatus.COMPLETE
+        stays = None
+        if there.status is TaskStatus.COMPLETE:
+            stays = "" if finishes else "open in the file, but complete here, so it stays complete"
+            if is_other:
+                stays = "changed in the file, but complete here, so it is not updated"
+        elif not is_other and not finishes:
+            stays = ""
+        elif there.status is TaskStatus.IN_PROGRESS:
+            stays = "changed in the file, but in progress here. Import again later"
+        if stays is not None:
+            self._row(ImportChange.SAME, there, stays)
+            return there
+        # All fields of a task that was never imported count as the person's own.
+        follows = old is not None and is_other
+        edited = {name for name in _FIELDS if not follows or _is_edited(there, name)}
+        fields = {name: getattr(new, name) for name in _FIELDS if name not in edited}
+        # A field that the person edited keeps its old hash, so that it also counts as edited next time.
+        hashes = {
+            name: ((old or origin) if name in edited else origin).fields.get(name, "")
+            for name in _FIELDS
+        }
+        filled = origin.model_copy(update={"fields": hashes})
+        now = there.model_copy(update={**fields, "origin": filled})
+        differs = [n for n in edited if is_other and getattr(there, n) != getattr(new, n)]
+        changed = [name for name in fields if getattr(there, name) != fields[name]]
+        details = (
+            f"complete in the file, {NOT_VERIFIED}" if finishes else "",
+            ", ".join(_WORDS.get(name, name) for name in changed),
+            f"keeps your {', '.join(_WORDS.get(n, n) for n in sorted(differs))}" if differs else "",
+        )
+        other = "other details" if old is not None else "same text, now linked to the file"
+        self._row(ImportChange.CHANGED, now, "; ".join(filter(None, details)) or other)
+        return self._adopted(now, one) if finishes else now
+
+    def _report_missing(self, one: Incoming) -> None:
+        reasons = {}
+        for left in one.imported.left_out:
+            reasons[left.id] = left.reason
+            title = one_line(left.title, 200)
+            out = ImportRow(
+                change=ImportChange.LEFT_OUT, id=left.id, title=title, detail=left.reason
+            )
+            self.rows.append(out)
+        for task in self.plan.tasks:
+            origin = task.origin
+            if origin is None or (origin.format, origin.path) != (one.imported.format, one.path):
+                continue
+            if _key(origin) not in self._named and origin.id not in one.imported.unread:
+                is_complete = task.status is TaskStatus.COMPLETE
+                way = "" if is_complete else f". Remove it with `ralph drop {task.id}`"
+                why = reasons.get(origin.id, "no longer in the file")
+                self._row(ImportChange.GONE, task, f"{why}, stays in the plan{way}")
+
+    def _row(self, change: ImportChange, task: Task, detail: str = "") -> None:
+        title = one_line(task.title, 200)
+        self.rows.append(ImportRow(change=change, id=task.id, title=title, detail=detail))
 
 
 def _key(origin: Origin) -> Key:
     return origin.format, origin.path, origin.id
-
-
-def _key_of(one: Incoming, task: Task) -> Key:
-    return one.imported.format, one.path, (task.origin.id if task.origin else "") or task.id
-
-
-def _known(plan: ImplementationPlan, incoming: Sequence[Incoming]) -> dict[Key, Task]:
-    """Return the plan's tasks by origin.
-
-    A task that was never imported matches a task of the file with the same id and title, because ralph may have
-    written the file.
-    """
-    known = {_key(task.origin): task for task in plan.tasks if task.origin is not None}
-    own = {(task.id, task.title): task for task in plan.tasks if task.origin is None}
-    for one in incoming:
-        for task in one.imported.tasks:
-            key = _key_of(one, task)
-            if key not in known and (same := own.pop((task.id, task.title), None)) is not None:
-                known[key] = same
-    return known
-
-
-def _retired(plan: ImplementationPlan, incoming: Sequence[Incoming]) -> dict[Key, RetiredTask]:
-    by_origin = {_key(task.origin): task for task in plan.retired if task.origin is not None}
-    own = {(task.id, task.title): task for task in plan.retired if task.origin is None}
-    keys = ((_key_of(one, task), task) for one in incoming for task in one.imported.tasks)
-    found = ((key, by_origin.get(key) or own.get((task.id, task.title))) for key, task in keys)
-    return {key: task for key, task in found if task is not None}
-
-
-def _ids_in_plan(
-    plan: ImplementationPlan,
-    incoming: Sequence[Incoming],
-    known: Mapping[Key, Task | RetiredTask],
-    report: _MergeReport,
-) -> dict[Key, str]:
-    taken = set(plan.taken_ids())
-    theirs = {task.id for one in incoming for task in one.imported.tasks}
-    named: dict[Key, str] = {}
-    for one in incoming:
-        for task in one.imported.tasks:
-            key = _key_of(one, task)
-            if key in named:
-                line = one.imported.lines.get(task.id, 0)
-                raise InteropError(one.name, line, f"the ID {key[2]!r:.80} is used twice")
-            if (there := known.get(key)) is not None:
-                named[key] = there.id
-                continue
-            name = task.id
-            if name in taken:
-                free = (f"{name[: MAX_ID - 6]}-{number}" for number in count(2))
-                name = next(made for made in free if made not in taken and made not in theirs)
-                report.remarks.append(
-                    f"Another task already has the ID {task.id}, so the imported one is {name}."
-                )
-            taken.add(name)
-            named[key] = name
-    return named
-
-
-def _sanitized(
-    one: Incoming,
-    task: Task,
-    ids: Mapping[str, str],
-    verdicts: Verdicts,
-    checks: ProjectChecks,
-) -> tuple[Task, list[ImportedCommand]]:
-    new_id = ids[task.id]
-    criteria: list[Criterion] = []
-    commands: list[ImportedCommand] = []
-    for criterion in task.verification_criteria:
-        command = runnable_command(criterion, checks)
-        if command is None:
-            criteria.append(criterion)
-            continue
-        unknown = ImportedCommand(
-            task_id="", command=command, verdict="deny", reason="it was not judged"
-        )
-        judged = verdicts.get(command, unknown).model_copy(update={"task_id": new_id})
-        commands.append(judged)
-        criteria.append(_as_words(criterion, command) if judged.is_refused else criterion)
-    origin = task.origin or Origin(format=one.imported.format, id=task.id)
-    clean = Task(
-        id=new_id,
-        description=task.description,
-        priority=task.priority,
-        status=task.status if task.status in _FILE_STATES else TaskStatus.PENDING,
-        dependencies=tuple(dict.fromkeys(ids.get(dep, dep) for dep in task.dependencies)),
-        verification_criteria=tuple(criteria),
-        blockers=task.blockers if task.status is TaskStatus.BLOCKED else (),
-        estimated_tokens=task.estimated_tokens,
-        held=task.held,
-        group=task.group,
-        labels=task.labels,
-        notes=task.notes,
-    )
-    filled = origin.model_copy(
-        update={
-            "format": one.imported.format,
-            "path": one.path,
-            "id": origin.id or task.id,
-            "hash": origin.hash
-            or _hash([clean.description, str(clean.priority), *map(str, criteria)]),
-            "fields": {name: _hash([_shown(clean, name)]) for name in _FIELDS},
-        }
-    )
-    return clean.model_copy(update={"origin": filled}), commands
 
 
 def _as_words(criterion: Criterion, command: str) -> str:
@@ -308,125 +366,14 @@ def _as_words(criterion: Criterion, command: str) -> str:
     return f"{REFUSED}{about + ': ' if about else ''}{command}"
 
 
-def _shown(task: Task, name: str) -> str:
-    return task.model_dump_json(include={name})
-
-
-def _hash(texts: Sequence[str]) -> str:
-    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _added(task: Task, at: datetime, one: Incoming, report: _MergeReport) -> Task:
-    if task.status is not TaskStatus.COMPLETE:
-        held = "held" if task.held else "blocked" if task.status is TaskStatus.BLOCKED else ""
-        report.row(ImportChange.NEW, task, held)
-        return task
-    report.row(ImportChange.NEW, task, f"complete in the file, {NOT_VERIFIED}")
-    return _adopted(task, at, one, report)
-
-
-def _adopted(task: Task, at: datetime, one: Incoming, report: _MergeReport) -> Task:
-    """Return the task as complete but not verified, because the file marks it as complete."""
-    report.adopted.append(task.id)
-    reason = f"complete in {one_line(one.name, 100)}, {NOT_VERIFIED}"
-    verification = TaskVerification(
-        outcome=VerificationOutcome.UNVERIFIED, at=at, by="import", reason=reason
-    )
-    update = {
-        "status": TaskStatus.COMPLETE,
-        "completed_at": at,
-        "completion_notes": task.completion_notes or reason,
-        "verification": verification,
-        "blockers": (),
-        "held": False,
-        "begun": None,
-    }
-    return task.model_copy(update=update)
-
-
-def _updated(there: Task, new: Task, at: datetime, one: Incoming, report: _MergeReport) -> Task:
-    old, origin = there.origin, new.origin
-    assert origin is not None
-    is_other = old is None or old.hash != origin.hash
-    finishes = new.status is TaskStatus.COMPLETE
-    if there.status is TaskStatus.COMPLETE:
-        detail = "changed in the file, but complete here, so it is not updated" if is_other else ""
-        if not finishes:
-            detail = detail or "open in the file, but complete here, so it stays complete"
-        report.row(ImportChange.SAME, there, detail)
-        return there
-    if there.status is TaskStatus.IN_PROGRESS and (is_other or finishes):
-        detail = "changed in the file, but in progress here. Import again later"
-        report.row(ImportChange.SAME, there, detail)
-        return there
-    if not is_other and not finishes:
-        report.row(ImportChange.SAME, there)
-        return there
-    # All fields of a task that was never imported count as the person's own.
-    follows = old is not None and is_other
-    edited = [name for name in _FIELDS if not follows or _is_edited(there, name)]
-    fields: dict[str, object] = {name: getattr(new, name) for name in _FIELDS if name not in edited}
-    # A field that the person edited keeps its old hash, so that it also counts as edited next time.
-    before = old or origin
-    hashes = {name: (before if name in edited else origin).fields.get(name, "") for name in _FIELDS}
-    now = there.model_copy(
-        update={**fields, "origin": origin.model_copy(update={"fields": hashes})}
-    )
-    details = [f"complete in the file, {NOT_VERIFIED}"] if finishes else []
-    changed = [_WORDS.get(n, n) for n in fields if getattr(there, n) != fields[n]]
-    details += [", ".join(changed)] if changed else []
-    differs = [n for n in edited if is_other and getattr(there, n) != getattr(new, n)]
-    kept = ", ".join(_WORDS.get(name, name) for name in differs)
-    details += [f"keeps your {kept}"] if kept else []
-    now = _adopted(now, at, one, report) if finishes else now
-    other = "other details" if old is not None else "same text, now linked to the file"
-    report.row(ImportChange.CHANGED, now, "; ".join(details) or other)
-    return now
-
-
 def _is_edited(task: Task, name: str) -> bool:
     was = task.origin.fields.get(name) if task.origin is not None else None
-    return was is not None and was != _hash([_shown(task, name)])
+    return was is not None and was != _hash_of(task, name)
 
 
-def _report_missing(
-    plan: ImplementationPlan, one: Incoming, named: Mapping[Key, str], report: _MergeReport
-) -> None:
-    for left in one.imported.left_out:
-        row = ImportRow(
-            change=ImportChange.LEFT_OUT,
-            id=left.id,
-            title=one_line(left.title, 200),
-            detail=left.reason,
-        )
-        report.rows.append(row)
-    reasons = {left.id: left.reason for left in one.imported.left_out}
-    for task in plan.tasks:
-        origin = task.origin
-        if origin is None or (origin.format, origin.path) != (one.imported.format, one.path):
-            continue
-        if _key(origin) in named or origin.id in one.imported.unread:
-            continue
-        why = reasons.get(origin.id, "no longer in the file")
-        stays = (
-            "" if task.status is TaskStatus.COMPLETE else f". Remove it with `ralph drop {task.id}`"
-        )
-        report.row(ImportChange.GONE, task, f"{why}, stays in the plan{stays}")
+def _hash_of(task: Task, name: str) -> str:
+    return _hash(task.model_dump_json(include={name}))
 
 
-def _require_workable(
-    before: ImplementationPlan,
-    after: ImplementationPlan,
-    incoming: Sequence[Incoming],
-    places: Mapping[str, tuple[str, int]],
-) -> None:
-    """Check that the import makes the plan neither unworkable nor too long."""
-    if len(after.tasks) > MAX_TASKS and len(after.tasks) > len(before.tasks):
-        what = f"the plan would have {len(after.tasks):,} tasks, the maximum is {MAX_TASKS:,}"
-        raise InteropError(incoming[0].name, 0, what)
-    old = {problem.message for problem in before.problems()}
-    for problem in after.problems():
-        if problem.message not in old:
-            involved = [name for name in (problem.task_id, *problem.path) if name in places]
-            name, line = places[involved[0]] if involved else (incoming[0].name, 0)
-            raise InteropError(name, line, problem.message.rstrip("."))
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -49,7 +49,7 @@ def test_a_box_knows_its_place_its_headings_and_its_lines() -> None:
 )
 def test_what_is_no_box(text: str) -> None:
     document = read_boxes(text)
-    assert (document.boxes, document.malformed, document.unclosed) == ((), (), None)
+    assert (document.boxes, document.malformed, document.unclosed) == ([], [], None)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,6 @@ def test_what_is_no_box(text: str) -> None:
     [
         ("- [ ] x <!-- why -->", [" x"]),
         ("- [ ] `<!--` and\n- [ ] y", [" `<!--` and", " y"]),
-        ("- [ ] a <!-- b\n\n- [ ] y", [" a <!-- b", " y"]),
         ("<!-->\n- [ ] y", [" y"]),
         ("```a`b\n- [ ] y", [" y"]),
         ("<details>\n- [ ] y\n</details>", [" y"]),
@@ -89,7 +88,7 @@ def test_what_is_half_a_box_is_told_with_its_line(line: str) -> None:
 
 @pytest.mark.parametrize("line", ["| 1 | [ ] |", "> - [ ] a", "[ ] a", "- - [x] a"])
 def test_a_box_that_stands_elsewhere_is_told(line: str) -> None:
-    assert read_boxes(f"text\n\n{line}\n").boxes_outside_lists == (3,)
+    assert read_boxes(f"text\n\n{line}\n").boxes_outside_lists == [3]
 
 
 @pytest.mark.parametrize(
@@ -98,8 +97,7 @@ def test_a_box_that_stands_elsewhere_is_told(line: str) -> None:
 )
 def test_what_hides_boxes_to_the_end_is_told(text: str, line: int, kind: str) -> None:
     unclosed = read_boxes(text).unclosed
-    assert unclosed is not None
-    assert (unclosed.line, unclosed.kind) == (line, kind)
+    assert unclosed == (line, kind)
     assert read_boxes(text.replace("- [ ] b", "b")).unclosed is None
 
 

@@ -105,7 +105,7 @@ def test_only_the_flag_of_what_ralph_completed_changes(path: str) -> None:
     assert again.plan.complete_ids() == done.complete_ids()
 
 
-NEW = ("prd", "wiggum", "frankbria", "spec-kit", "kiro", "openspec", "todo")
+NEW = ("prd", "wiggum", "todo")
 """Formats in which ralph makes files."""
 
 

@@ -4,7 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ralph_tui.domain.formatting import shortlist
@@ -13,22 +13,15 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.interop.foreign_tasks import (
     Listing,
     PlanEntry,
+    free_id,
     import_listing,
     represents_group,
     slug,
     tasks_by_foreign_id,
 )
 from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, LeftOut, Source
-from ralph_tui.interop.markdown.boxes import (
-    OPEN,
-    Box,
-    BoxDocument,
-    Edit,
-    Heading,
-    MalformedBox,
-    edited,
-    read_boxes,
-)
+from ralph_tui.interop.json_plans import cannot_create
+from ralph_tui.interop.markdown.boxes import Box, BoxDocument, MalformedBox, edited, read_boxes
 
 MAX_LINES = 400_000
 MAX_BOXES = 50_000
@@ -37,17 +30,14 @@ MAX_BOXES = 50_000
 
 @dataclass(frozen=True)
 class Outline:
-    """The entries of a file and their boxes.
+    """The entries of a file, each with its box.
 
     Attributes:
-        entries: The entries in the order of the file.
-        boxes: The box of each entry, by the entry's id.
         left_out: The boxes that are not entries, with reasons.
         malformed: Malformed boxes in the sections that are read. The first one is reported as an error.
     """
 
-    entries: Sequence[PlanEntry]
-    boxes: Mapping[str, Box]
+    entries: Sequence[tuple[PlanEntry, Box]]
     title: str = ""
     left_out: Sequence[LeftOut] = ()
     remarks: Sequence[str] = ()
@@ -58,55 +48,42 @@ class BoxFormat(ABC):
     """A format in which each task has one check box."""
 
     name: str
+    creates = False
 
     @abstractmethod
     def sniff(self, source: Source) -> int:
         """Score from 0 to 100 whether a file is in this format."""
 
-    def outline(self, document: BoxDocument, source: Source) -> Outline:  # noqa: ARG002 - other formats read it
+    def outline(self, document: BoxDocument) -> Outline:
         """Find the entries of a file: unless a format overrides this, the boxes at the top level."""
-        tree, ids = Tree(document), IdGenerator()
-        entries: list[PlanEntry] = []
-        boxes: dict[str, Box] = {}
+        tree, taken = Tree(document), dict[str, int]()
+        entries: list[tuple[PlanEntry, Box]] = []
         dropped: list[LeftOut] = []
         for index, box in tree.top:
-            title, text = title_and_text(box)
-            found = self.entry(
-                PlanEntry(
-                    id="",
-                    title=title,
-                    line=box.line,
-                    text=text,
-                    criteria=tree.criteria(index),
-                    done=box.is_done,
-                    group=heading_path(box, document),
-                ),
-                box,
-            )
-            if isinstance(found, LeftOut) or not title:
+            plain = tree.entry(index, box.title_and_text[0])
+            found = self.entry(replace(plain, group=heading_path(box, document)), box)
+            if isinstance(found, LeftOut) or not plain.title:
                 dropped.append(found if isinstance(found, LeftOut) else left_out(box, ""))
                 continue
-            id_ = found.id or ids.for_title(found.title)
-            boxes.setdefault(id_, box)
-            entries.append(replace(found, id=id_))
-        return Outline(entries, boxes, document.title, dropped, malformed=document.malformed)
+            # An id of its own, or one of the words of the title, which stays the same when the file is edited.
+            id_ = box.own_id or found.id or free_id(slug(found.title) or "task", taken)
+            taken.setdefault(id_, 1)
+            entries.append((replace(found, id=id_), box))
+        return Outline(entries, document.title, dropped, malformed=document.malformed)
 
     def entry(self, entry: PlanEntry, box: Box) -> PlanEntry | LeftOut:  # noqa: ARG002 - for a format to read
         """Return the entry of a box at the top level as the format reads it; without an id, its title gives one."""
         return entry
 
-    @abstractmethod
-    def new(self, plan: ImplementationPlan) -> str:
-        """Return a plan as a new file."""
-
     def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        outline = self._checked_outline(source)
+        outline, document = self._checked(source)
+        odd = [box.line for _, box in outline.entries if not box.is_done and not box.mark.isspace()]
         listing = Listing(
             format=self.name,
-            entries=outline.entries,
+            entries=[entry for entry, _ in outline.entries],
             title=outline.title,
             left_out=outline.left_out,
-            remarks=outline.remarks,
+            remarks=[*outline.remarks, *self._doubts(odd, document.boxes_outside_lists)],
         )
         return import_listing(listing, source, wanted)
 
@@ -114,28 +91,34 @@ class BoxFormat(ABC):
         """Check the boxes of complete tasks, and clear those of other tasks."""
         if not before.text.strip():
             return self.new(plan)
-        outline = self._checked_outline(before)
         tasks = tasks_by_foreign_id(plan, self.name, before.name)
-        edits: list[Edit] = []
-        for entry in outline.entries:
-            box = outline.boxes[entry.id]
-            task = tasks.get(entry.id)
-            if task is not None and must_change(task, is_done=entry.done):
-                edits.append(Edit(box.start, box.end, OPEN if entry.done else "x"))
+        edits = [
+            box.turned(done=not entry.done)
+            for entry, box in self._checked(before)[0].entries
+            if entry.id in tasks and must_change(tasks[entry.id], is_done=entry.done)
+        ]
         return edited(before.text, edits)
 
-    def _checked_outline(self, source: Source) -> Outline:
+    def new(self, plan: ImplementationPlan) -> str:  # noqa: ARG002 - for a format that can
+        raise cannot_create(self.name)
+
+    def _checked(self, source: Source) -> tuple[Outline, BoxDocument]:
         document = open_document(source)
-        outline = _with_own_ids(self.outline(document, source), source.text)
+        outline = self.outline(document)
         if outline.malformed:
             raise malformed_box_error(outline.malformed[0], source)
-        odd = [box.line for box in outline.boxes.values() if box.has_unknown_mark]
-        remarks = [*outline.remarks, *_box_remarks(document, odd, self.name)]
-        return replace(outline, remarks=remarks)
+        return outline, document
+
+    def _doubts(self, odd: Sequence[int], outside: Sequence[int]) -> Iterator[str]:
+        if odd and self.name != "kiro":  # where it is a normal state
+            lines = shortlist([str(line) for line in odd], 5)
+            yield f"Boxes that are neither open nor done count as open (line {lines})."
+        if outside:
+            lines = shortlist([str(line) for line in outside], 5)
+            yield f"Boxes in tables, quotations and paragraphs were ignored (line {lines})."
 
 
 def open_document(source: Source) -> BoxDocument:
-    """Read the boxes of a file."""
     for kind, found, most in (
         ("lines", source.text.count("\n") + source.text.count("\r"), MAX_LINES),
         ("check boxes", sum(source.text.count(f"[{mark}]") for mark in " xX"), MAX_BOXES),
@@ -144,13 +127,10 @@ def open_document(source: Source) -> BoxDocument:
             what = f"about {found:,} {kind}, the maximum is {most:,}"
             raise InteropError(source.name, 0, what, "Split the file.")
     document = read_boxes(source.text)
-    if opened := document.unclosed:
-        raise InteropError(
-            source.name,
-            opened.line,
-            f"the {opened.kind} that begins here is never closed, and it contains check boxes",
-            f"Close the {opened.kind}.",
-        )
+    if document.unclosed:
+        line, kind = document.unclosed
+        what = f"the {kind} that begins here is never closed, and it contains check boxes"
+        raise InteropError(source.name, line, what, f"Close the {kind}.")
     return document
 
 
@@ -175,53 +155,51 @@ def share(boxes: Sequence[Box], pattern: re.Pattern[str]) -> float:
 def must_change(task: Task, *, is_done: bool) -> bool:
     """Return whether a file that marks a task as done or not must be changed."""
     is_complete = task.status is TaskStatus.COMPLETE
-    if represents_group(task) and not is_complete:
-        return False  # some of its members may be done, but the task does not know which
-    return is_complete != is_done
+    # A task for a group does not know which of its members are done.
+    return is_complete != is_done and (is_complete or not represents_group(task))
 
 
-def title_and_text(box: Box) -> tuple[str, str]:
-    """Return the title and the text of a box. If its own line is empty, the next line is the title."""
-    if box.text:
-        return box.text, box.body
-    first, _, rest = box.body.partition("\n")
-    return first.strip(), rest
-
-
-@dataclass
 class Tree:
     """The boxes of a document as a tree."""
 
-    document: BoxDocument
-    children: Mapping[int | None, Sequence[int]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.children = self.document.children()
+    def __init__(self, document: BoxDocument) -> None:
+        self._boxes = document.boxes
+        self._children: dict[int | None, list[int]] = {}
+        for index, box in enumerate(document.boxes):
+            self._children.setdefault(box.parent, []).append(index)
 
     @property
     def top(self) -> Iterator[tuple[int, Box]]:
-        for index in self.children.get(None, ()):
-            yield index, self.document.boxes[index]
+        return ((index, self._boxes[index]) for index in self._children.get(None, ()))
 
-    def criteria(self, index: int, tasks: AbstractSet[int] = frozenset()) -> tuple[str, ...]:
-        """Return the texts of the boxes below a box, except for those that are tasks themselves."""
-        found: list[str] = []
-        waiting = [*reversed(self.children.get(index, ()))]
+    def entry(
+        self, index: int, title: str, tasks: AbstractSet[int] = frozenset(), id_: str = ""
+    ) -> PlanEntry:
+        """Return a box as an entry. The boxes in it are its criteria, except for those that are tasks themselves."""
+        box = self._boxes[index]
+        return PlanEntry(
+            id=id_,
+            title=title,
+            line=box.line,
+            text=box.title_and_text[1],
+            criteria=tuple(filter(None, self._criteria(index, tasks))),
+            done=box.is_done,
+        )
+
+    def _criteria(self, index: int, tasks: AbstractSet[int]) -> Iterator[str]:
+        waiting = [*reversed(self._children.get(index, ()))]
         while waiting:
             below = waiting.pop()
-            if below in tasks:
-                continue
-            title, text = title_and_text(self.document.boxes[below])
-            found.append(" ".join(f"{title}\n{text}".split()))
-            waiting.extend(reversed(self.children.get(below, ())))
-        return tuple(criterion for criterion in found if criterion)
+            if below not in tasks:
+                yield " ".join(" ".join(self._boxes[below].title_and_text).split())
+                waiting.extend(reversed(self._children.get(below, ())))
 
     def unassigned(
         self, tasks: AbstractSet[int], parents: AbstractSet[int] = frozenset()
     ) -> Iterator[Box]:
         """Yield the boxes that are neither tasks nor parents, nor inside a task."""
         owned: set[int] = set()
-        for index, box in enumerate(self.document.boxes):
+        for index, box in enumerate(self._boxes):
             if index in tasks or (index not in parents and box.parent in owned):
                 owned.add(index)
             elif index not in parents:
@@ -229,79 +207,20 @@ class Tree:
 
 
 def heading_path(box: Box, document: BoxDocument) -> str:
-    least = 1 if document.titles > 1 else 2
-    return " / ".join(h.text for h in box.headings if h.text and h.level >= least)
-
-
-def innermost_heading(headings: Iterable[Heading], pattern: re.Pattern[str]) -> Heading | None:
-    """Return the innermost heading that matches a pattern, but never the title of the file."""
-    below_title = [heading for heading in headings if heading.level > 1]
-    return next((h for h in reversed(below_title) if pattern.search(h.text)), None)
-
-
-class IdGenerator:
-    """Makes ids for entries without one from the words of their titles, so that they are stable."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._next: dict[str, int] = {}
-
-    def for_title(self, title: str) -> str:
-        name = stem = slug(title) or "task"
-        number = self._next.get(stem, 1)
-        while name in self._taken:
-            number += 1
-            name = f"{stem}-{number}"
-        self._next[stem] = number
-        self._taken.add(name)
-        return name
+    titles = sum(heading.level == 1 for heading in document.headings)
+    return " / ".join(h.text for h in box.headings if h.text and (h.level > 1 or titles > 1))
 
 
 def left_out(box: Box, reason: str) -> LeftOut:
-    title, _ = title_and_text(box)
+    title = box.title_and_text[0]
     return LeftOut(id=f"line {box.line}", title=title, reason=reason if title else "an empty box")
 
 
 def chained(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
     """Make each entry wait for the one before it, skipping entries on hold."""
-    chained: list[PlanEntry] = []
-    before: PlanEntry | None = None
+    found: list[PlanEntry] = []
+    before: Mapping[str, int] = {}
     for entry in entries:
-        chained.append(
-            replace(entry, waits_for={before.id: entry.line}) if before is not None else entry
-        )
-        before = entry if not entry.held else before
-    return chained
-
-
-def _box_remarks(document: BoxDocument, odd: Sequence[int], format_: str) -> Iterator[str]:
-    if odd and format_ != "kiro":  # where it is a normal state
-        lines = shortlist([str(line) for line in odd], 5)
-        yield f"Boxes that are neither open nor done count as open (line {lines})."
-    if document.boxes_outside_lists:
-        lines = shortlist([str(line) for line in document.boxes_outside_lists], 5)
-        yield f"Boxes in tables, quotations and paragraphs were ignored (line {lines})."
-
-
-_EXPORTED = re.compile(r"<!-- ralph: ([^\r\n<>]+) -->[ \t]*(?=[\r\n]|\Z)")
-
-
-def _with_own_ids(outline: Outline, text: str) -> Outline:
-    if "<!-- ralph: " not in text:
-        return outline
-    ids = {name: _exported_id(text, box) or name for name, box in outline.boxes.items()}
-    entries = [
-        replace(
-            entry,
-            id=ids[entry.id],
-            waits_for={ids.get(dep, dep): line for dep, line in entry.waits_for.items()},
-        )
-        for entry in outline.entries
-    ]
-    return replace(outline, entries=entries, boxes={ids[n]: b for n, b in outline.boxes.items()})
-
-
-def _exported_id(text: str, box: Box) -> str:
-    end = re.compile(r"[\r\n]|\Z").search(text, box.end)
-    found = _EXPORTED.search(text, box.end, end.start() if end else len(text))
-    return found[1] if found else ""
+        found.append(replace(entry, waits_for=dict.fromkeys(before, entry.line)))
+        before = before if entry.held else {entry.id: entry.line}
+    return found

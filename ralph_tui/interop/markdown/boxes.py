@@ -10,7 +10,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 OPEN = " "
 DONE = "xX✓✔✅☑√"
@@ -19,29 +18,32 @@ _TAB = 4
 _NEST = 2
 """How many columns deeper a nested list item must be."""
 
+_MARKER = r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])"
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
-_ITEM = re.compile(r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
+_ITEM = re.compile(rf"{_MARKER}(?:[ \t]+|$)")
 _BOX = re.compile(
-    r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+"
+    _MARKER + r"[ \t]+"
     # Another symbol is a tool's mark for started, cancelled or moved. A letter or digit may be a reference.
     r"\[(?:(?P<usual>[\sxX])|(?P<other>[^\w\s\[\]])\uFE0F?)\]"
     r"(?P<star>\*(?=\s|$))?(?P<text>.*)"
 )
 _MALFORMED = re.compile(
-    r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])"
-    r"(?:[ \t]+\[[ \t]*+(?:[xX][ \t]*+)?(?:\](?![(\[:])|$|(?<=[ \t])[^\[\]]*$)|\[[ xX]?\](?=[ \t]|$))"
+    _MARKER
+    + r"(?:[ \t]+\[[ \t]*+(?:[xX][ \t]*+)?(?:\](?![(\[:])|$|(?<=[ \t])[^\[\]]*$)|\[[ xX]?\](?=[ \t]|$))"
 )
 _OUTSIDE_LIST = re.compile(r"[ \t]*(?:\||>|\[[ xX]\][ \t]|(?:[-*+][ \t]+){2}\[[ xX]\])")
 _SQUARE = re.compile(r"\[[ xX]\]")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _UNDERLINE = re.compile(r" {0,3}(?:(=+)|-+)[ \t]*$")
+_RULE = re.compile(r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _TOKEN = re.compile(r"`+|<!---?>|<!--|-->")
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)$")
+_OWN_ID = re.compile(r"<!-- ralph: ([^\r\n<>]+) -->[ \t]*$")
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading, with its level and line, both from 1."""
+    """A heading; its level and line count from 1."""
 
     level: int
     text: str
@@ -50,14 +52,9 @@ class Heading:
 
 @dataclass(frozen=True)
 class TextLine:
-    """One line of the text.
+    """One line of the text, with its number from 1 and its offset.
 
-    Attributes:
-        number: Its number, from 1.
-        start: The offset of its first character in the text.
-        raw: The line without its line end.
-        shown: The same with code, HTML comments and front matter blanked out; offsets stay the same.
-        is_code: Whether it is in a fenced code block.
+    `shown` is `raw` with code, HTML comments and front matter blanked out; offsets stay the same.
     """
 
     number: int
@@ -66,6 +63,10 @@ class TextLine:
     shown: str
     is_code: bool = False
 
+    @property
+    def text(self) -> str:
+        return self.raw if self.is_code else self.shown
+
 
 @dataclass(frozen=True)
 class Box:
@@ -73,15 +74,14 @@ class Box:
 
     Attributes:
         line: Its line, from 1.
-        start: The offset of the character between the brackets.
+        start: The offset of the mark between the brackets.
         end: The offset of the closing bracket.
-        indent: Its indentation in columns; a tab reaches to the next multiple of four.
-        mark: The text between the brackets.
+        indent: Its indentation in columns.
         starred: Whether an asterisk follows the bracket, which marks an optional task in Kiro.
-        text: The rest of its line.
+        own_id: The id that ralph wrote in a comment at the end of the line.
         headings: The headings above it, the outermost first.
         parent: The index of the box that it is nested in.
-        body: Its further lines, without those of nested boxes and without their common indentation.
+        body: Its further lines, without those of nested boxes.
     """
 
     line: int
@@ -91,6 +91,7 @@ class Box:
     mark: str
     starred: bool
     text: str
+    own_id: str
     headings: tuple[Heading, ...]
     parent: int | None
     body: str = ""
@@ -100,8 +101,15 @@ class Box:
         return self.mark.rstrip("\ufe0f") in DONE
 
     @property
-    def has_unknown_mark(self) -> bool:
-        return not self.is_done and not self.mark.isspace()
+    def title_and_text(self) -> tuple[str, str]:
+        """The title and the text below it. If its own line is empty, the next line is the title."""
+        if self.text:
+            return self.text, self.body
+        first, _, rest = self.body.partition("\n")
+        return first.strip(), rest
+
+    def turned(self, *, done: bool) -> "Edit":
+        return Edit(self.start, self.end, "x" if done else OPEN)
 
 
 @dataclass(frozen=True)
@@ -113,41 +121,22 @@ class MalformedBox:
     headings: tuple[Heading, ...]
 
 
-@dataclass(frozen=True)
-class Unclosed:
-    """A code block or comment that is never closed and hides boxes."""
-
-    line: int
-    kind: str
-
-
-@dataclass(frozen=True)
+@dataclass
 class BoxDocument:
     """The boxes of a text and their surroundings.
 
     Attributes:
         malformed: List items that are almost a box.
         boxes_outside_lists: Lines with a box in a table, a quotation or a paragraph.
-        unclosed: The code block or comment that hides boxes up to the end of the text.
+        unclosed: The line and the kind of a code block or comment that hides boxes up to the end of the text.
     """
 
-    boxes: tuple[Box, ...]
-    headings: tuple[Heading, ...]
-    lines: tuple[TextLine, ...]
-    malformed: tuple[MalformedBox, ...] = ()
-    boxes_outside_lists: tuple[int, ...] = ()
-    unclosed: Unclosed | None = None
-
-    def children(self) -> dict[int | None, list[int]]:
-        """Return the indexes of the boxes directly inside each box, by its index; those of None are at the top level."""
-        found: dict[int | None, list[int]] = {}
-        for index, box in enumerate(self.boxes):
-            found.setdefault(box.parent, []).append(index)
-        return found
-
-    @cached_property
-    def titles(self) -> int:
-        return sum(heading.level == 1 for heading in self.headings)
+    boxes: list[Box] = field(default_factory=list)
+    headings: list[Heading] = field(default_factory=list)
+    lines: list[TextLine] = field(default_factory=list)
+    malformed: list[MalformedBox] = field(default_factory=list)
+    boxes_outside_lists: list[int] = field(default_factory=list)
+    unclosed: tuple[int, str] | None = None
 
     @property
     def title(self) -> str:
@@ -164,7 +153,6 @@ class Edit:
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with the edits made; every other character stays."""
     parts: list[str] = []
     at = 0
     for edit in sorted(edits, key=lambda edit: edit.start):
@@ -175,113 +163,65 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 def read_boxes(text: str) -> BoxDocument:
     """Find the boxes of a text, in time proportional to its length, however deeply it is nested."""
-    lines, unclosed = _classified(text)
-    scan = _Collector()
-    before, last, was_code = "", "", False
-    for line in lines:
-        if line.is_code:
-            scan.code(line, begins=not was_code)
-        else:
-            scan.text(line, last, paragraph_starts=not before.strip())
-        before, last, was_code = last, "" if line.is_code else line.shown, line.is_code
-    return replace(scan.document(lines), unclosed=unclosed)
+    # splitlines() would also split at form feeds and other separators that editors do not count as line ends.
+    split = [(match.start(), match[1]) for match in _LINE.finditer(text)]
+    if len(split) > 1 and split[-1] == (len(text), ""):
+        split.pop()
+    hidden, found = _Hidden(split), _Collector(BoxDocument())
+    before, last = "", ""
+    for number, (start, raw) in enumerate(split, 1):
+        line = hidden.line(number, start, raw)
+        found.add(line, last, paragraph_starts=not before.strip())
+        before, last = last, "" if line.is_code else line.shown
+    opened = hidden.opened
+    if opened and any(_BOX.match(raw) for _, raw in split[opened[0] :]):
+        found.document.unclosed = opened
+    return found.finished()
 
 
 def columns(shown: str) -> int:
     white = shown[: len(shown) - len(shown.lstrip(" \t"))]
-    return len(white.expandtabs(_TAB)) if "\t" in white else len(white)
+    return len(white.expandtabs(_TAB))
 
 
-def _classified(text: str) -> tuple[tuple[TextLine, ...], Unclosed | None]:
-    split = _split(text)
-    classifier = _LineClassifier(split)
-    lines = tuple(
-        classifier.line(number, start, raw) for number, (start, raw) in enumerate(split, 1)
-    )
-    opened = classifier.opened
-    if opened is None or not any(_BOX.match(raw) for _, raw in split[opened.line :]):
-        return lines, None
-    return lines, opened
-
-
-def _split(text: str) -> list[tuple[int, str]]:
-    # splitlines() would also split at form feeds and other separators that editors do not count as line ends.
-    found = [(match.start(), match[1]) for match in _LINE.finditer(text)]
-    return found[:-1] if len(found) > 1 and found[-1] == (len(text), "") else found
-
-
-class _LineClassifier:
+class _Hidden:
     """Goes through the lines and blanks out code, comments and front matter."""
 
     def __init__(self, lines: Sequence[tuple[int, str]]) -> None:
         self._fence = ""
-        self._fence_line = 0
-        self._comment_line = 0
-        self._front_matter = _front_matter_end(lines)
-        self._closing = _next_ends_of_comments(lines)
-
-    @property
-    def opened(self) -> Unclosed | None:
-        """The code block or comment that is still open."""
-        if self._fence:
-            return Unclosed(self._fence_line, "code block")
-        return Unclosed(self._comment_line, "HTML comment") if self._comment_line else None
+        self.opened: tuple[int, str] | None = None
+        """The code block or comment that is still open: its line and its kind."""
+        ends = (n for n, (_, raw) in enumerate(lines[1:], 2) if raw.rstrip() in {"---", "..."})
+        end = next(ends, 0) if lines[0][1].rstrip() == "---" else 0
+        self._front_matter = 0 if any(_BOX.match(raw) for _, raw in lines[:end]) else end
 
     def line(self, number: int, start: int, raw: str) -> TextLine:
-        """Return the next line, with the hidden parts blanked out."""
         if number <= self._front_matter:
             return TextLine(number, start, raw, "")
         if self._fence:
             closing = raw.strip(" \t")
             if set(closing) == {self._fence[0]} and len(closing) >= len(self._fence):
-                self._fence = ""
+                self._fence, self.opened = "", None
             return TextLine(number, start, raw, "", is_code=True)
-        if self._comment_line:
-            if "-->" in raw:
-                self._comment_line = 0
+        if self.opened:
+            self.opened = None if "-->" in raw else self.opened
             return TextLine(number, start, raw, "")
         fence = _FENCE.match(raw)
         if fence and not (fence[1][0] == "`" and "`" in fence[2]):
-            self._fence, self._fence_line = fence[1], number
+            self._fence, self.opened = fence[1], (number, "code block")
             # The fence may follow a box on the same line. That is a box without text.
             return TextLine(number, start, raw, raw[: fence.start(1)], is_code=not _ITEM.match(raw))
-        return TextLine(number, start, raw, self._without_comments(number, raw))
-
-    def _without_comments(self, number: int, raw: str) -> str:
-        parts: list[str] = []
-        at = 0
-        for start, end in _comments(raw):
-            if end > 0:
-                parts += (raw[at:start], " " * (end - start))
-                at = end
-                continue
-            begins = not _ITEM.sub("", raw[:start]).strip()
-            # Inside a paragraph, a comment must end in the same paragraph; at the start of a line, anywhere.
-            if begins or self._closing[number]:
-                self._comment_line = number
-                return "".join((*parts, raw[at:start]))
-        return "".join((*parts, raw[at:]))
-
-
-def _front_matter_end(lines: Sequence[tuple[int, str]]) -> int:
-    if lines[0][1].rstrip() != "---":
-        return 0
-    ends = (n for n, (_, raw) in enumerate(lines[1:], 2) if raw.rstrip() in {"---", "..."})
-    end = next(ends, 0)
-    return 0 if any(_BOX.match(raw) for _, raw in lines[:end]) else end
-
-
-def _next_ends_of_comments(lines: Sequence[tuple[int, str]]) -> list[bool]:
-    ends = [False] * (len(lines) + 1)
-    for index in range(len(lines) - 1, 0, -1):
-        raw = lines[index][1]
-        ends[index] = bool(raw.strip()) and ("-->" in raw or ends[index + 1])
-    return ends
+        shown, at = "", 0
+        for begin, end in _comments(raw) if "<!--" in raw else ():
+            shown += raw[at:begin] + " " * (end - begin)
+            at = max(end, begin)
+            if not end:
+                self.opened, at = (number, "HTML comment"), len(raw)
+        return TextLine(number, start, raw, shown + raw[at:])
 
 
 def _comments(raw: str) -> Iterator[tuple[int, int]]:
-    if "<!--" not in raw:
-        return
+    """Yield the start and end of each comment outside of code; the end is 0 for one that is open at the end of the line."""
     tokens = list(_TOKEN.finditer(raw))
     last = {len(token[0]): index for index, token in enumerate(tokens) if token[0][0] == "`"}
     code, comment = 0, -1
@@ -304,86 +244,74 @@ def _comments(raw: str) -> Iterator[tuple[int, int]]:
 
 
 @dataclass
-class _Item:
-    """An open list item, with the box that its lines belong to."""
-
-    indent: int
-    box: int | None
-
-
-@dataclass
 class _Collector:
-    """Goes through the lines and collects boxes and headings."""
+    """Goes through the lines and collects boxes and headings.
 
-    boxes: list[Box] = field(default_factory=list)
+    Attributes:
+        above: The headings that the next line is under.
+        items: The open list items: their indentation, and the box that their lines belong to.
+    """
+
+    document: BoxDocument
     bodies: list[list[str]] = field(default_factory=list)
-    headings: list[Heading] = field(default_factory=list)
-    malformed: list[MalformedBox] = field(default_factory=list)
-    boxes_outside_lists: list[int] = field(default_factory=list)
     above: tuple[Heading, ...] = ()
-    items: list[_Item] = field(default_factory=list)
+    items: list[tuple[int, int | None]] = field(default_factory=list)
 
-    def code(self, line: TextLine, *, begins: bool) -> None:
-        if begins:
-            self._leave(columns(line.raw) - _NEST)
-        self._add(line.raw)
-
-    def text(self, line: TextLine, last: str, *, paragraph_starts: bool) -> None:
-        """Add a line outside of code; `last` is the line above it."""
+    def add(self, line: TextLine, last: str, *, paragraph_starts: bool) -> None:
+        """Add a line; `last` is the line above it, empty if that is code."""
         shown = line.shown
-        if not shown.strip():
+        begins_code = line.is_code and not (self.document.lines and self.document.lines[-1].is_code)
+        self.document.lines.append(line)
+        if line.is_code:
+            if begins_code:
+                self._leave(columns(line.raw) - _NEST)
+            self._add(line.raw)
+        elif not shown.strip():
             self._add("")
         elif heading := _HEADING.match(shown):
             text = re.sub(r"(?:^|[ \t])#+[ \t]*$", "", heading[2] or "").strip()
             self._head(Heading(len(heading[1]), text, line.number))
         elif paragraph_starts and (rule := _UNDERLINE.match(shown)) and _is_paragraph(last):
             self._head(Heading(1 if rule[1] else 2, last.strip(), line.number - 1))
-        elif item := _ITEM.match(shown):
-            self._item(line, columns(item[1]))
+        elif _ITEM.match(shown):
+            self._item(line)
         else:
             self._paragraph(line, last)
 
-    def document(self, lines: tuple[TextLine, ...]) -> BoxDocument:
-        return BoxDocument(
-            boxes=tuple(
-                replace(box, body=_dedented(body, box.indent + _NEST)) if body else box
-                for box, body in zip(self.boxes, self.bodies, strict=True)
-            ),
-            headings=tuple(self.headings),
-            lines=lines,
-            malformed=tuple(self.malformed),
-            boxes_outside_lists=tuple(self.boxes_outside_lists),
-        )
+    def finished(self) -> BoxDocument:
+        for index, body in enumerate(self.bodies):
+            box = self.document.boxes[index]
+            if body:
+                dedented = _dedented(body, box.indent + _NEST)
+                self.document.boxes[index] = replace(box, body=dedented)
+        return self.document
 
     def _head(self, heading: Heading) -> None:
-        self.headings.append(heading)
+        self.document.headings.append(heading)
         self.items.clear()
         self.above = (*(h for h in self.above if h.level < heading.level), heading)
 
-    def _item(self, line: TextLine, indent: int) -> None:
+    def _item(self, line: TextLine) -> None:
+        indent = columns(line.shown)
         self._leave(indent - _NEST)
-        parent = self.items[-1].box if self.items else None
-        if match := _BOX.match(line.shown):
-            self.items.append(_Item(indent, len(self.boxes)))
+        parent = self.items[-1][1] if self.items else None
+        match = _BOX.match(line.shown)
+        rest = match["text"][:1] if match else ""
+        if match and rest not in {"(", "[", ":"} and not (match["other"] and rest.strip()):
+            self.items.append((indent, len(self.document.boxes)))
             self._box(line, match, parent, indent)
             return
-        if _MALFORMED.match(line.shown):
-            self.malformed.append(MalformedBox(line.number, line.shown.strip(), self.above))
-        elif _OUTSIDE_LIST.match(line.shown):
-            self.boxes_outside_lists.append(line.number)
+        if not match:  # a match is a link, a reference or a footnote
+            self._doubtful(line)
         self._add(line.shown)
-        self.items.append(_Item(indent, parent))
+        self.items.append((indent, parent))
 
     def _box(self, line: TextLine, match: re.Match[str], parent: int | None, indent: int) -> None:
-        group = "usual" if match["usual"] else "other"
-        start, end = match.start(group), line.shown.index("]", match.start(group))
-        text = match["text"]
-        if text[:1] in {"(", "[", ":"} or (group == "other" and text[:1].strip()):
-            self.items[-1].box = parent  # a link, a reference or a footnote
-            self._add(line.shown)
-            return
+        start = match.start("usual" if match["usual"] else "other")
+        end = line.shown.index("]", start)
+        own = _OWN_ID.search(line.raw, end) if "<!-- ralph: " in line.raw else None
         self.bodies.append([])
-        self.boxes.append(
+        self.document.boxes.append(
             Box(
                 line=line.number,
                 start=line.start + start,
@@ -391,29 +319,35 @@ class _Collector:
                 indent=indent,
                 mark=line.shown[start:end],
                 starred=match["star"] is not None,
-                text=text.strip(),
+                text=match["text"].strip(),
+                own_id=own[1] if own else "",
                 headings=self.above,
                 parent=parent,
             )
         )
 
     def _paragraph(self, line: TextLine, last: str) -> None:
-        if _MALFORMED.match(line.shown):
-            self.malformed.append(MalformedBox(line.number, line.shown.strip(), self.above))
-        elif _OUTSIDE_LIST.match(line.shown) and _SQUARE.search(line.shown):
-            self.boxes_outside_lists.append(line.number)
-        if last.strip() and columns(line.shown) < _NEST and _continues(last):
-            self._add(line.shown.strip())  # a lazy continuation of the paragraph above it
+        self._doubtful(line)
+        lazy = last.strip() and not _HEADING.match(last) and not _RULE.fullmatch(last)
+        if lazy and columns(line.shown) < _NEST:
+            self._add(line.shown.strip())  # it continues the paragraph above it
             return
         self._leave(columns(line.shown) - _NEST)
         self._add(line.shown)
 
+    def _doubtful(self, line: TextLine) -> None:
+        if _MALFORMED.match(line.shown):
+            half = MalformedBox(line.number, line.shown.strip(), self.above)
+            self.document.malformed.append(half)
+        elif _OUTSIDE_LIST.match(line.shown) and _SQUARE.search(line.shown):
+            self.document.boxes_outside_lists.append(line.number)
+
     def _leave(self, indent: int) -> None:
-        while self.items and self.items[-1].indent > indent:
+        while self.items and self.items[-1][0] > indent:
             self.items.pop()
 
     def _add(self, text: str) -> None:
-        box = self.items[-1].box if self.items else None
+        box = self.items[-1][1] if self.items else None
         if box is not None:
             self.bodies[box].append(text.expandtabs(_TAB) if text[:1] in "\t " else text)
 
@@ -425,11 +359,4 @@ def _dedented(lines: Sequence[str], width: int) -> str:
 
 def _is_paragraph(shown: str) -> bool:
     begins = shown.lstrip()[:1]
-    indented = columns(shown) >= _TAB
-    return bool(begins) and begins not in "#>|" and not indented and not _ITEM.match(shown)
-
-
-def _continues(last: str) -> bool:
-    return not _HEADING.match(last) and not re.fullmatch(
-        r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*", last
-    )
+    return bool(begins) and begins not in "#>|" and columns(shown) < _TAB and not _ITEM.match(shown)
