@@ -48,45 +48,20 @@ def quote_single(char: str) -> str:
     return f"'{char}'" if char != "'" else "\\'"
 
 
-def quote_double(char: str) -> str:
-    return f'"\\{char}"' if char in '"$`\\' else f'"{char}"'
-
-
-def quote_backslash(char: str) -> str:
-    return f"\\{char}" if char != "\n" else "'\n'"
-
-
-def quote_ansi(char: str) -> str:
-    return f"$'\\x{ord(char):02x}'"
-
-
-def quote_octal(char: str) -> str:
-    return f"$'\\{ord(char):03o}'"
-
-
-def quote_unicode(char: str) -> str:
-    return f"$'\\u{ord(char):04x}'"
-
-
-def quote_locale(char: str) -> str:
-    return f'$"\\{char}"' if char in '"$`\\' else f'$"{char}"'
-
-
 def plain(char: str) -> str:
     return char if char.isalnum() or char in "-_./=" else quote_single(char)
 
 
-def continued(char: str) -> str:
-    return "\\\n" + plain(char)
-
-
-def emptied(char: str) -> str:
-    return '""' + plain(char) + "''"
-
-
 QUOTINGS: list[Callable[[str], str]] = [
-    plain, plain, quote_single, quote_double, quote_backslash, quote_ansi, quote_octal, quote_unicode,
-    quote_locale, continued, emptied,
+    plain, plain, quote_single,
+    lambda char: f'"\\{char}"' if char in '"$`\\' else f'"{char}"',
+    lambda char: f"\\{char}" if char != "\n" else "'\n'",
+    lambda char: f"$'\\x{ord(char):02x}'",
+    lambda char: f"$'\\{ord(char):03o}'",
+    lambda char: f"$'\\u{ord(char):04x}'",
+    lambda char: f'$"\\{char}"' if char in '"$`\\' else f'$"{char}"',
+    lambda char: "\\\n" + plain(char),
+    lambda char: '""' + plain(char) + "''",
 ]  # fmt: skip
 WRAPPERS = [
     "{}", "( {} )", "{{ {}; }}", "true && {}", "false || {}", "ls; {}", "{} | cat", "! {}",

@@ -99,17 +99,16 @@ def _plans_in(directory: Path, given: str) -> Sequence[str]:
         raise _unreadable(one_line(given, 300), error) from error
     if len(found) > MOST_FILES:
         what = f"the directory has {len(found):,} possible plan files, the maximum is {MOST_FILES}"
-        raise InteropError(one_line(given, 300), 0, what, "Give the path of the plan file.")
-    if not found:
+    elif not found:
         what = "the directory has no possible plan file (.md, .json or .jsonl)"
-        raise InteropError(one_line(given, 300), 0, what, "Give the path of the plan file.")
-    return found
+    else:
+        return found
+    raise InteropError(one_line(given, 300), 0, what, "Give the path of the plan file.")
 
 
 def _natural_key(name: str) -> list[tuple[int, str]]:
-    return [
-        (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
-    ]
+    parts = re.split(r"(\d+)", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def _bytes(path: Path, name: str) -> bytes:

@@ -8,7 +8,6 @@ from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.run.rate_limit import RequestRate
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.limits.backoff import RETRIED, wait_until
-from ralph_tui.store.project import Documents
 
 
 class RateLimiter:
@@ -45,11 +44,9 @@ class RateLimiter:
         finally:
             self.holding = False
         if why == RETRIED:
-            await self._run.project_state.transact(_reset_requests)
+            await self._run.project_state.transact(
+                lambda docs: docs.with_state(requests=RequestRate()).replacing(
+                    project=docs.project.without_requests()
+                )
+            )
         return not ends(self._run.docs.state.stop)
-
-
-def _reset_requests(docs: Documents) -> Documents:
-    return docs.with_state(requests=RequestRate()).replacing(
-        project=docs.project.without_requests()
-    )

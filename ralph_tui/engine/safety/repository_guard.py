@@ -35,10 +35,6 @@ _REINSPECT_SECONDS = 1.0
 Alive = Callable[[], frozenset[MarkedProcess]]
 
 
-def _no_processes() -> frozenset[MarkedProcess]:
-    return frozenset()
-
-
 class RepositoryGuard:
     """Finds out who changed the repository, by inspecting it around the agent's commands.
 
@@ -51,7 +47,7 @@ class RepositoryGuard:
         root: Path,
         emit: EventSink,
         *,
-        alive: Alive = _no_processes,
+        alive: Alive = frozenset,
         confined: bool = False,
         activity: ActivityLog | None = None,
     ) -> None:

@@ -51,9 +51,7 @@ def is_test_file(name: str) -> bool:
 def is_runner_settings(path: str) -> bool:
     """Return whether a file at this path configures a test runner or a linter."""
     name = path.rsplit("/", 1)[-1]
-    if _SETTINGS_NAME.fullmatch(name):
-        return True
-    return path.startswith(".cargo/") or "/.cargo/" in path
+    return bool(_SETTINGS_NAME.fullmatch(name)) or "/.cargo/" in f"/{path}"
 
 
 def names_check(path: str) -> bool:

@@ -21,6 +21,7 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.verification.verification import (
+    MOST_NAMED,
     Inputs,
     Place,
     RunnerKind,
@@ -34,7 +35,12 @@ from ralph_tui.engine.verification.evidence.check_inputs import builds, targets_
 from ralph_tui.engine.verification.evidence.check_names import is_test_file
 from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side, is_source
 from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
-from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
+from ralph_tui.engine.verification.evidence.reports import (
+    NOT_LOADED,
+    TestReport,
+    go_text,
+    read_reports,
+)
 from ralph_tui.engine.verification.evidence.runners import (
     ONLY,
     SCRIPT_WRAPPER,
@@ -322,7 +328,7 @@ class Examiner:
             run_faults=run_faults,
             counts=report.counts if report.runners else None,
             before=TestReport(outcomes=dict(known)).counts if known else None,
-            failing=report.failing_named,
+            failing=report.failing[:MOST_NAMED],
             inputs=Inputs.ORIGINALS if inspection.not_allowed else inputs,
             changed=inspection.names or tuple(f"{path} (allowed)" for path in inspection.allowed),
             outcomes=report.outcomes,
@@ -376,10 +382,14 @@ class Examiner:
                 question = f"`{case.command}` passes in the judge tree {what} as well, so it does not look at it"
                 return _asked(question, files, ())
         shown = green is not True
-        if (green or vacuous) and case.here.reported and files:
+        if (green or vacuous) and (case.here.reported or case.before.outcomes) and files:
             old = self.tree.store.tree_with(inspection.claim, inspection.product)
             base = await self._run_on(old, case.command)
             noticed = _noticing(case.here, base)
+            if noticed and not case.here.reported:
+                if asked := await self._shows_nothing(case, tree):
+                    return asked
+                noticed = noticed if await self._still_notice(case, tree) else ()
             found = f"{shortlist(noticed, _NAMED)} fails without the work" if noticed else ""
             runs.append(base.on(Tree.BASE, found))
             shown = bool(noticed)
@@ -389,6 +399,24 @@ class Examiner:
             )
             return _asked(question, files, ())
         return {"shown": shown}
+
+    async def _still_notice(self, case: _Case, tree: str) -> bool:
+        """Return whether tests with other values fail as without the work: the product can print outcomes of tests, and end them."""
+        before, here = case.before.outcomes or {}, case.here
+        other = await asyncio.to_thread(self._base.with_other_values, case.inspection)
+        less = here.report.failing or report_judge.weaknesses(before, here.report)
+        if not other or less or here.result.seconds > _QUICK:
+            return False
+        trees = [self.tree.store.tree_with(one, other) for one in (case.inspection.base, tree)]
+        limit = case.limit_seconds
+        then, now = [(await self._run_on(one, case.command, limit)) for one in trees]
+        failing = {*then.report.failing}
+        return bool(
+            failing
+            and failing.issubset(now.report.failing)
+            and now.result.exit_code
+            and len(then.report.outcomes) >= 0.8 * len(before)
+        )
 
     async def _objection(
         self, case: _Case, there: _Ran, tree: str, *, turned: bool
@@ -589,7 +617,7 @@ class Examiner:
             if await asyncio.to_thread(targets_exist, files, command):
                 # Otherwise make may take a new file for what it makes.
                 own = {**own, "MAKEFLAGS": f"B {own.get('MAKEFLAGS', '')}".rstrip()}
-            reads_output = {RunnerKind.CARGO, RunnerKind.GO} & {*reporting.runners}
+            reads_output = {RunnerKind.CARGO, RunnerKind.GO}.issuperset(reporting.runners)
             changes = {
                 "command": with_pipe_failures(reporting.command),
                 "environment": join_environments(own, reporting.environment)
@@ -642,10 +670,10 @@ def _only_new_tests(here: _Ran, there: _Ran, before: Before, inspection: Inspect
 
 
 def _is_absent(name: str, inspection: Inspection) -> bool:
-    """Return whether this is the name that unittest gives to a new module of tests, which it cannot load here."""
+    """Return whether this is a new module of tests, which is not there to load."""
     new = {Path(change.path).stem for change in inspection.checks if change.kind == "new"}
-    stem = name.removeprefix("unittest.loader._FailedTest.")
-    return stem != name and stem in new - {Path(path).stem for path in inspection.originals}
+    known = {Path(path).stem for path in inspection.originals}
+    return name.endswith(NOT_LOADED) and name.removesuffix(NOT_LOADED) in new - known
 
 
 def _ran(outcomes: Mapping[str, str]) -> Iterable[str]:
@@ -653,10 +681,10 @@ def _ran(outcomes: Mapping[str, str]) -> Iterable[str]:
 
 
 def _lost(here: _Ran, there: _Ran, before: Before, inspection: Inspection) -> str:
-    if there.result.exit_code is None:
-        return "timed out"
-    if not here.reported:
-        return _exit_text(there.result)
+    if there.result.exit_code is None or not here.reported:
+        now_failed = [n for n in there.report.failing if before.judged.get(n) == "passed"]
+        named = f"{shortlist(now_failed, _NAMED)} failed" if now_failed else ""
+        return _exit_text(there.result) or named
     now, then, known = here.report.outcomes, there.report.outcomes, before.judged
     if not there.report.counts.run:
         return "no test ran"
@@ -745,6 +773,5 @@ def _clock() -> int:
 
 
 def _exit_text(result: CommandResult) -> str:
-    if result.exit_code is None:
-        return "timed out"
-    return f"exit status {result.exit_code}" if result.exit_code else ""
+    status = f"exit status {result.exit_code}" if result.exit_code else ""
+    return "timed out" if result.exit_code is None else status

@@ -1,5 +1,6 @@
 """Read the reports of test runners: outcomes, and signs that the tests did not really run."""
 
+import contextlib
 import json
 import re
 from collections import Counter
@@ -9,10 +10,12 @@ from pathlib import Path, PurePosixPath
 from pydantic import Field, JsonValue, ValidationError
 
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.verification.verification import MOST_NAMED, RunnerKind, TestCounts
+from ralph_tui.domain.verification.verification import RunnerKind, TestCounts
 from ralph_tui.engine.verification.evidence.runners import JEST_REPORT
 
 MOST_BYTES = 64 * 1024 * 1024
+NOT_LOADED = " (not loaded)"
+"""What a reporter puts after the name of a module of tests that its runner cannot load."""
 
 _Line = dict[str, JsonValue]
 
@@ -78,10 +81,6 @@ class TestReport(Model):
     def failing(self) -> tuple[str, ...]:
         return tuple(name for name, outcome in self.outcomes.items() if outcome == "failed")
 
-    @property
-    def failing_named(self) -> tuple[str, ...]:
-        return self.failing[:MOST_NAMED]
-
 
 def read_reports(
     directory: Path, output: str, expected: tuple[RunnerKind, ...], scripts: tuple[str, ...] = ()
@@ -100,7 +99,10 @@ def read_reports(
         report = _merged(report, TestReport(replaced=tuple(_pairs(_json_value(path)))))
     if (jest := directory / JEST_REPORT).is_file():
         kind = RunnerKind.VITEST if RunnerKind.VITEST in expected else RunnerKind.JEST
-        report = _merged(report, _from_jest(_json_object(jest), kind))
+        report = _merged(report, _from_jest(_json_value(jest), kind))
+    if not expected:
+        texts = (_text_of(path) for path in sorted(directory.glob("*.tap")))
+        report = _merged(report, _from_tap([output, *texts]))
     if RunnerKind.CARGO in expected:
         report = _merged(report, _from_cargo(output))
     if RunnerKind.GO in expected:
@@ -113,12 +115,14 @@ def read_reports(
     return report.model_copy(update={"faults": (*report.faults, *silent)})
 
 
+def _text_of(path: Path) -> str:
+    with contextlib.suppress(OSError):
+        return path.read_bytes()[:MOST_BYTES].decode("utf-8", "replace")
+    return ""
+
+
 def _lines(path: Path) -> Iterator[_Line]:
-    try:
-        text = path.read_bytes()[:MOST_BYTES]
-    except OSError:
-        return
-    for line in text.splitlines():
+    for line in _text_of(path).splitlines():
         try:
             value = json.loads(line)
         except ValueError:
@@ -149,16 +153,10 @@ def _pairs(value: JsonValue) -> Iterator[tuple[str, str]]:
 
 
 def _json_value(path: Path) -> JsonValue:
-    try:
-        value: JsonValue = json.loads(path.read_bytes()[:MOST_BYTES])
-    except (OSError, ValueError):
-        return None
-    return value
-
-
-def _json_object(path: Path) -> _Line:
-    value = _json_value(path)
-    return value if isinstance(value, dict) else {}
+    with contextlib.suppress(ValueError):
+        value: JsonValue = json.loads(_text_of(path))
+        return value
+    return None
 
 
 def _merged(one: TestReport, other: TestReport) -> TestReport:
@@ -183,26 +181,22 @@ def _from_lines(lines: list[_Line]) -> TestReport:
     by_kind: dict[str, list[_Line]] = {}
     for line in lines:
         by_kind.setdefault(str(line.get("kind")), []).append(line)
-    runner = _runner_kind(by_kind)
-    worker = bool(_text(by_kind, "start", "worker"))
+    name = _text(by_kind, "runner", "runner")
+    runner = RunnerKind(name) if name in set(RunnerKind) else RunnerKind.PYTEST
+    modules = next((line.get("modules") for line in by_kind.get("start", [])), None)
     outcomes, places = _outcomes(by_kind)
     collected = [str(name) for line in by_kind.get("collected", []) for name in _list(line, "ids")]
     return TestReport(
-        runners=() if worker else (runner,),
+        runners=() if _text(by_kind, "start", "worker") else (runner,),
         outcomes=outcomes,
         deselected=sum(len(_list(line, "ids")) for line in by_kind.get("deselected", [])),
         places=places,
         faults=tuple(_faults(by_kind, runner, [n for n in collected if n not in outcomes])),
         failing_exit=any(line.get("status") not in (0, -1) for line in by_kind.get("end", [])),
-        loaded=_loaded(by_kind),
+        loaded={n: str(p) for n, p in modules.items() if p} if isinstance(modules, dict) else {},
         plugins=tuple(str(p) for line in by_kind.get("end", []) for p in _list(line, "plugins")),
         replaced=tuple(p for line in by_kind.get("end", []) for p in _pairs(line.get("replaced"))),
     )
-
-
-def _runner_kind(by_kind: Mapping[str, list[_Line]]) -> RunnerKind:
-    name = _text(by_kind, "runner", "runner")
-    return RunnerKind(name) if name in set(RunnerKind) else RunnerKind.PYTEST
 
 
 def _text(by_kind: Mapping[str, list[_Line]], kind: str, name: str) -> str:
@@ -212,14 +206,6 @@ def _text(by_kind: Mapping[str, list[_Line]], kind: str, name: str) -> str:
 def _list(line: _Line, name: str) -> list[JsonValue]:
     value = line.get(name)
     return value if isinstance(value, list) else []
-
-
-def _loaded(by_kind: Mapping[str, list[_Line]]) -> dict[str, str]:
-    for line in by_kind.get("start", []):
-        modules = line.get("modules")
-        if isinstance(modules, dict):
-            return {name: str(path) for name, path in modules.items() if path}
-    return {}
 
 
 def _outcomes(by_kind: Mapping[str, list[_Line]]) -> tuple[dict[str, str], dict[str, str]]:
@@ -259,7 +245,7 @@ def _faults(
         if (
             line.get("outcome") == "passed"
             and Path(name).name == Path(file).name
-            and _has_tests(file)
+            and "node:test" in _text_of(Path(file))
         ):
             yield f"{Path(file).name} ended before its tests"
     for line in by_kind.get("canary", []):
@@ -276,17 +262,12 @@ def _faults(
         yield "a test that must fail did not run, so something keeps tests from running"
 
 
-def _has_tests(file: str) -> bool:
-    try:
-        return b"node:test" in Path(file).read_bytes()[:1_000_000]
-    except OSError:
-        return False
-
-
 # Reports in the runner's own format.
 
 
-def _from_jest(data: _Line, kind: RunnerKind) -> TestReport:
+def _from_jest(data: JsonValue, kind: RunnerKind) -> TestReport:
+    if not isinstance(data, dict) or "success" not in data:
+        return TestReport()
     outcomes: dict[str, str] = {}
     names = {"passed": "passed", "failed": "failed", "todo": "skipped", "pending": "skipped",
              "skipped": "skipped", "disabled": "skipped"}  # fmt: skip
@@ -299,8 +280,6 @@ def _from_jest(data: _Line, kind: RunnerKind) -> TestReport:
             outcomes[key] = names.get(str(one.get("status")), "failed")
         if file.get("status") == "failed" and not tests:
             outcomes[str(file.get("name"))] = "failed"
-    if "success" not in data:
-        return TestReport()
     return TestReport(runners=(kind,), outcomes=outcomes, failing_exit=data["success"] is not True)
 
 
@@ -370,3 +349,36 @@ def _go_line(raw: str) -> _Line:
 def go_text(output: str) -> str:
     lines = [(_go_line(raw), raw) for raw in output.splitlines(keepends=True)]
     return "".join(str(line.get("Output", "")) if "Action" in line else raw for line, raw in lines)
+
+
+_TAP = re.compile(
+    r"^( *)(?:1\.\.(?P<plan>\d+)|(?P<failed>not )?ok\b *\d* *-? *(?P<name>[^\n]*?)(?: *# *(?P<mark>skip|todo|time=)[^\n]*)?(?: \{)?"
+    r"|# (?:Subtest: )?(?P<part>(?!(?:time|tests|pass|fail|skip|todo|ok|duration_ms)\b)[^\n]+)|(?P<bail>Bail out!)[^\n]*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _from_tap(texts: list[str]) -> TestReport:
+    """Read tests that were told as TAP. No runner is known: whatever the command runs can tell the same."""
+    outcomes: dict[str, str] = {}
+    seen: Counter[str] = Counter()
+    for text in texts:
+        parts: dict[int, str] = {}
+        missing = 0
+        for line in _TAP.finditer(text):
+            level, mark = len(line[1]), (line["mark"] or "").lower()
+            if line["bail"]:
+                return TestReport()
+            if line["plan"] or line["part"]:
+                missing += int(line["plan"] or 0) if not level else 0
+                parts = {n: part for n, part in parts.items() if n < level}
+                parts |= {level: line["part"]} if line["part"] else {}
+                continue
+            missing -= not level
+            name = " > ".join([*(parts[n] for n in sorted(parts) if n <= level), line["name"]])
+            seen[name] += 1
+            outcome = "failed" if line["failed"] else "passed"
+            outcomes[f"{name} ({seen[name]})"] = "skipped" if mark in ("skip", "todo") else outcome
+        if missing:
+            return TestReport()
+    return TestReport(outcomes=outcomes)

@@ -81,11 +81,13 @@ def with_reporting(command: str, root: Path, directory: Path) -> Reporting:
         runners = tuple(one for one in runners if one not in _ASKED)
     environment = _environment(directory)
     changed, scripts = _with_wrapper(_with_interpreter(changed, root))
+    if RunnerKind.NODE not in runners:
+        environment["NODE_OPTIONS"] = f'--require="{REPORTERS / "ralph_node_tap.cjs"}"'
     if node := _node_script(command, root):
-        environment["NODE_OPTIONS"] = f'--require="{REPORTERS / "ralph_node_script.cjs"}"'
+        environment["NODE_OPTIONS"] += f' --require="{REPORTERS / "ralph_node_script.cjs"}"'
         environment["RALPH_TEST_SCRIPT"] = node
         scripts += (node,)
-    elif RunnerKind.NODE not in runners:  # an old node rejects unknown options
+    elif {*runners} - {RunnerKind.NODE}:
         environment.pop("NODE_OPTIONS")
     return Reporting(command=changed, environment=environment, runners=runners, scripts=scripts)
 
@@ -133,7 +135,9 @@ def _with_arguments(command: str, arguments: str) -> str:
         return command
     plain = command.rstrip()
     line = plain.rstrip(") ")
-    return f"{line}{_argument_separator(words[0])} {arguments}{plain[len(line) :]}"
+    through_npm = words[0][:1] == ["npm"] and words[0][1:2] != ["exec"]
+    separator = " --" if through_npm and "--" not in words[0] else ""
+    return f"{line}{separator} {arguments}{plain[len(line) :]}"
 
 
 def _with_interpreter(command: str, root: Path) -> str:
@@ -197,11 +201,6 @@ def _must_succeed(command: str) -> bool:
     return not _MAY_IGNORE_FAILURE.search(bare) and not re.search(r"\benv\s+-", command)
 
 
-def _argument_separator(words: list[str]) -> str:
-    through_npm = words[:1] == ["npm"] and words[1:2] != ["exec"]
-    return " --" if through_npm and "--" not in words else ""
-
-
 def recognized_runners(command: str, root: Path) -> tuple[RunnerKind, ...]:
     """Return the runners that a command starts directly or through a package script."""
     found: dict[RunnerKind, None] = {}
@@ -261,26 +260,21 @@ def _commands(command: str) -> Iterator[list[str]]:
 
 
 def _placed_commands(command: str, place: str = "") -> Iterator[tuple[str, list[str]]]:
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-    lexer.commenters = ""
     words: list[str] = []
     here, outer = place, list[str]()
-    try:
-        for part in (*lexer, ";"):
-            if part not in _SEPARATORS:
-                words.append(part)
-                continue
-            if words:
-                yield here, words
-            if words[:1] == ["cd"] and len(words) > 1:
-                here = os.path.normpath(str(PurePosixPath(here, words[-1])))
-            words = []
-            if part == "(":
-                outer.append(here)
-            elif part == ")" and outer:
-                here = outer.pop()
-    except ValueError:
-        return
+    for part in (*_parts(command), ";"):
+        if part not in _SEPARATORS:
+            words.append(part)
+            continue
+        if words:
+            yield here, words
+        if words[:1] == ["cd"] and len(words) > 1:
+            here = os.path.normpath(str(PurePosixPath(here, words[-1])))
+        words = []
+        if part == "(":
+            outer.append(here)
+        elif part == ")" and outer:
+            here = outer.pop()
 
 
 def _unwrapped(words: list[str]) -> list[str]:
@@ -367,12 +361,7 @@ def package_script(words: Sequence[str], root: Path) -> str:
     names = [word for word in left[1:] if not word.startswith("-") and word != "run"]
     if not names:
         return ""
-    return _script(root, "test" if names[0] in _SCRIPT_NAMES else names[0])
-
-
-def _script(root: Path, name: str) -> str:
-    try:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
         scripts = json.loads((root / "package.json").read_bytes()).get("scripts", {})
-        return str(scripts.get(name, ""))
-    except (OSError, ValueError, AttributeError):
-        return ""
+        return str(scripts.get("test" if names[0] in _SCRIPT_NAMES else names[0], ""))
+    return ""

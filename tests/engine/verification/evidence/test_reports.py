@@ -45,7 +45,7 @@ SCRIPTS = {"test": "jest --ci", "unit": "vitest run", "both": "jest && vitest", 
         ("uv run python -m pytester", []),
         ("echo pytest", []),
         ("make test", []),
-        ("pytest 'unclosed", []),
+        ("pytest 'unclosed", [RunnerKind.PYTEST]),
     ],
 )
 def test_the_runner_of_a_command(tmp_path: Path, command: str, runners: list[RunnerKind]) -> None:
@@ -112,6 +112,29 @@ def test_go_is_read_from_its_events(tmp_path: Path) -> None:
     assert read_reports(tmp_path, cut, (RunnerKind.GO,)).faults == (
         "the tests of a ended before their closing summary",
     )
+
+
+TAP = """\
+> tape test.js
+# some
+ok 1 same
+not ok 2 same
+# Subtest: inner
+    ok 1 - deep # time=3ms
+    1..1
+ok 3 - inner # SKIP not here
+1..3
+# pass 3
+"""
+
+
+def test_tap_names_tests_but_no_runner(tmp_path: Path) -> None:
+    report = read_reports(tmp_path, TAP, ())
+    assert (report.runners, report.counts) == ((), TestCounts(passed=2, failed=1, skipped=1))
+    assert report.failing == ("some > same (2)",)
+    assert "inner > deep (1)" in report.outcomes
+    cut = (TAP.replace("1..3", "1..4"), TAP.replace("1..3", ""), f"{TAP}Bail out! gone\n")
+    assert [read_reports(tmp_path, text, ()).outcomes for text in cut] == [{}, {}, {}]
 
 
 def test_jest_is_read_from_its_file(tmp_path: Path) -> None:

@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 sys.path.insert(0, _PROJECT_PATH)
 
 
-def _ralph_canary(case: unittest.TestCase) -> None:
-    case.assertEqual(len("ralph"), 0)  # noqa: PT009 - the assertion that projects use
-
-
 class _Canary(unittest.TestCase):
     def runTest(self) -> None:  # noqa: N802 - unittest's name
-        _ralph_canary(self)
+        self.assertEqual(len("ralph"), 0)  # noqa: PT009 - the assertion that projects use
+
+
+def _reported(name: str, outcome: str, *, xfail: bool = False) -> Any:
+    def add(self: Any, test: Any, *given: Any) -> None:
+        getattr(super(_Result, self), name)(test, *given)
+        self._report(test, outcome, xfail=xfail)
+
+    return add
 
 
 class _Result(unittest.TextTestResult):
@@ -36,32 +40,15 @@ class _Result(unittest.TextTestResult):
     def _report(self, test: Any, outcome: str, *, xfail: bool = False) -> None:
         at = outcome_file(sys.exc_info()[1])
         _Result.report.write(
-            kind="test", id=test.id(), when="call", outcome=outcome, xfail=xfail, at=at
+            kind="test", id=_name(test), when="call", outcome=outcome, xfail=xfail, at=at
         )
 
-    def addSuccess(self, test: Any) -> None:  # noqa: N802
-        super().addSuccess(test)
-        self._report(test, "passed")
-
-    def addFailure(self, test: Any, err: Any) -> None:  # noqa: N802
-        super().addFailure(test, err)
-        self._report(test, "failed")
-
-    def addError(self, test: Any, err: Any) -> None:  # noqa: N802
-        super().addError(test, err)
-        self._report(test, "failed")
-
-    def addSkip(self, test: Any, reason: str) -> None:  # noqa: N802
-        super().addSkip(test, reason)
-        self._report(test, "skipped")
-
-    def addExpectedFailure(self, test: Any, err: Any) -> None:  # noqa: N802
-        super().addExpectedFailure(test, err)
-        self._report(test, "skipped", xfail=True)
-
-    def addUnexpectedSuccess(self, test: Any) -> None:  # noqa: N802
-        super().addUnexpectedSuccess(test)
-        self._report(test, "passed", xfail=True)
+    addSuccess = _reported("addSuccess", "passed")  # noqa: N815
+    addFailure = _reported("addFailure", "failed")  # noqa: N815
+    addError = _reported("addError", "failed")  # noqa: N815
+    addSkip = _reported("addSkip", "skipped")  # noqa: N815
+    addExpectedFailure = _reported("addExpectedFailure", "skipped", xfail=True)  # noqa: N815
+    addUnexpectedSuccess = _reported("addUnexpectedSuccess", "passed", xfail=True)  # noqa: N815
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
         super().addSubTest(test, subtest, err)
@@ -76,8 +63,10 @@ class _Runner(unittest.TextTestRunner):
 
     def run(self, test: Any) -> Any:
         report, watch = _Result.report, _Result.watch
-        report.write(kind="collected", ids=list(_ids(test)))
-        watch.add_tests(list({id(m): m for m in _modules(test)}.values()))
+        cases = list(_cases(test))
+        report.write(kind="collected", ids=[_name(case) for case in cases])
+        modules = (sys.modules.get(type(case).__module__) for case in cases)
+        watch.add_tests(list({id(m): m for m in modules if m is not None}.values()))
         result = super().run(test)
         outcome = unittest.TestResult()
         _Canary().run(outcome)
@@ -89,20 +78,18 @@ class _Runner(unittest.TextTestRunner):
         return result
 
 
-def _ids(test: Any) -> Iterator[str]:
+def _name(test: Any) -> str:
+    name = str(test.id())
+    missing = name.removeprefix("unittest.loader._FailedTest.")
+    return name if missing == name else f"{missing} (not loaded)"
+
+
+def _cases(test: Any) -> Iterator[Any]:
     if isinstance(test, unittest.TestSuite):
         for one in test:
-            yield from _ids(one)
+            yield from _cases(one)
     elif test is not None:
-        yield test.id()
-
-
-def _modules(test: Any) -> Iterator[Any]:
-    if isinstance(test, unittest.TestSuite):
-        for one in test:
-            yield from _modules(one)
-    elif (module := sys.modules.get(type(test).__module__)) is not None:
-        yield module
+        yield test
 
 
 def main() -> None:
