@@ -43,17 +43,21 @@ class _Result(unittest.TextTestResult):
             kind="test", id=_name(test), when="call", outcome=outcome, xfail=xfail, at=at
         )
 
-    addSuccess = _reported("addSuccess", "passed")  # noqa: N815
-    addFailure = _reported("addFailure", "failed")  # noqa: N815
-    addError = _reported("addError", "failed")  # noqa: N815
-    addSkip = _reported("addSkip", "skipped")  # noqa: N815
-    addExpectedFailure = _reported("addExpectedFailure", "skipped", xfail=True)  # noqa: N815
-    addUnexpectedSuccess = _reported("addUnexpectedSuccess", "passed", xfail=True)  # noqa: N815
-
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
         super().addSubTest(test, subtest, err)
         if err is not None:
             self._report(test, "failed")
+
+
+for _name_of, _outcome, _xfail in (
+    ("addSuccess", "passed", False),
+    ("addFailure", "failed", False),
+    ("addError", "failed", False),
+    ("addSkip", "skipped", False),
+    ("addExpectedFailure", "skipped", True),
+    ("addUnexpectedSuccess", "passed", True),
+):
+    setattr(_Result, _name_of, _reported(_name_of, _outcome, xfail=_xfail))
 
 
 class _Runner(unittest.TextTestRunner):
