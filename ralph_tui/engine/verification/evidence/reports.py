@@ -359,7 +359,7 @@ _TAP = re.compile(
 
 
 def _from_tap(texts: list[str]) -> TestReport:
-    """Read tests that were told as TAP. No runner is known: whatever the command runs can tell the same."""
+    """Read TAP. Whatever the command runs can print it, so it names tests, but no runner."""
     outcomes: dict[str, str] = {}
     seen: Counter[str] = Counter()
     for text in texts:
