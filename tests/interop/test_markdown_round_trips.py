@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.plan.plan_validation import odd_id
 from ralph_tui.interop.format_registry import formats, is_exporter
-from ralph_tui.interop.formats import ImportOptions, InteropError, Source, Writable
+from ralph_tui.interop.formats import ImportOptions, Source, Writable
 from tests.interop import markdown_samples
 
 NAME = "tasks.md"
@@ -149,43 +149,6 @@ def test_completing_a_story_changes_exactly_its_status(file: tuple[str, str]) ->
     different = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
     assert len(different) == 1
     assert plan_of(name, changed).tasks[0].status is turned(story)
-
-
-ANYTHING = st.lists(
-    st.sampled_from(
-        [
-            "- [ ] ",
-            "- [x] ",
-            "1. ",
-            "1.1 ",
-            "T001 ",
-            "[P] ",
-            "# ",
-            "## Story 1.1: ",
-            "Status: ",
-            "\n",
-            "\n\n",
-            "  ",
-            "* ",
-            "**",
-            "a",
-        ]
-    )
-    | st.text(max_size=4),
-    max_size=30,
-).map("".join)
-
-
-@given(ANYTHING, st.sampled_from([*FORMATS, "bmad"]))
-def test_any_text_is_read_or_refused_in_words_and_never_changed(text: str, name: str) -> None:
-    source = Source(NAME, text)
-    assert 0 <= formats().named(name).sniff(source) <= 100
-    try:
-        plan = plan_of(name, text)
-    except InteropError:
-        return
-    assert writer(name).write(plan, source) == text
-    assert not plan.problems()
 
 
 PIECE = st.sampled_from(

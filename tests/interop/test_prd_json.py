@@ -135,11 +135,6 @@ def test_go() -> None:
     assert got.tasks[2].blockers == ("failed in .ralph/prd.json",)
 
 
-@pytest.mark.parametrize("text", [SNARKTANK, HYBRID, SUBSY, GO, GO.replace("\n", "\r\n")])
-def test_nothing_changes_where_no_task_did(text: str) -> None:
-    assert write(text, read(text)) == text
-
-
 def test_a_task_of_the_same_id_that_was_not_imported_is_another_task() -> None:
     own = Task(id="US-002", status=TaskStatus.COMPLETE)
     plan = ImplementationPlan(tasks=(own,))

@@ -139,6 +139,14 @@ def test_files_that_are_no_plans_are_nobodys(name: str, text: str) -> None:
         format_registry.formats().detect(Source(name, text))
 
 
+@pytest.mark.parametrize("name", ["taskmaster", "beads", "frankbria", "spec-kit", "kiro", "bmad"])
+def test_most_formats_are_updated_and_never_made_new(name: str) -> None:
+    importer = formats().named(name)
+    assert is_exporter(importer)
+    with pytest.raises(InteropError, match=r"cannot create them\. Choose prd, wiggum or todo\."):
+        importer.write(ImplementationPlan(), Source("new.md", ""))
+
+
 @pytest.mark.parametrize(
     ("alias", "name"),
     [("snarktank", "prd"), ("Hybrid", "prd"), ("go", "wiggum"), ("gh", "github"), ("bd", "beads")],

@@ -1,21 +1,41 @@
-"""Plans made of check boxes on the command line: imported as they are, and written back box by box."""
+"""Plans of every tool on the command line: imported as they are, written back flag by flag, and imported again."""
 
 from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.plan.plan import TaskStatus
 from tests.cli.processes import inside
-from tests.harness.projects import make_project, plan_of
+from tests.harness.projects import make_project
 from tests.interop import markdown_samples
 from tests.interop.markdown_samples import Sample
 
+PRD = Sample(
+    "prd",
+    "prd.json",
+    '{"project": "Shop", "userStories": [\n  {"id": "US-1", "title": "Add a cart", "passes": true},\n'
+    '  {"id": "US-2", "title": "Pay", "passes": false, "dependsOn": ["US-1"]}\n]}\n',
+)
+TASKS = Sample(
+    "taskmaster",
+    ".taskmaster/tasks/tasks.json",
+    '{"master": {"tasks": [\n  {"id": 1, "title": "Set up", "status": "done", "dependencies": []},\n'
+    '  {"id": 2, "title": "Build", "status": "pending", "dependencies": [1]}\n]}}\n',
+)
+ISSUES = Sample(
+    "beads",
+    ".beads/issues.jsonl",
+    '{"id":"bd-1","title":"Set up","status":"closed","priority":1,"issue_type":"task"}\n'
+    '{"id":"bd-2","title":"Build","status":"open","priority":2,"issue_type":"task"}\n',
+)
 ROUND = [
     (markdown_samples.FIX_PLAN, "round-amounts", "[ ] Round", "[x] Round"),
     (markdown_samples.SPEC_KIT, "T002", "[ ] T002", "[x] T002"),
     (markdown_samples.KIRO, "2.3", "[-] 2.3", "[x] 2.3"),
     (markdown_samples.OPENSPEC, "1.2", "[ ] 1.2", "[x] 1.2"),
     (markdown_samples.STORY, "1.2", "Status: Approved", "Status: Done"),
+    (PRD, "US-2", '"passes": false', '"passes": true'),
+    (TASKS, "2", '"status": "pending"', '"status": "done"'),
+    (ISSUES, "bd-2", '"status":"open"', '"status":"closed"'),
     (markdown_samples.TODO, "colors-2", "[ ] Colors\r\n- [ ]\r\n", "[x] Colors\r\n- [ ]\r\n"),
 ]
 
@@ -25,7 +45,7 @@ ROUND = [
     ROUND,
     ids=lambda value: value.format if isinstance(value, Sample) else "",
 )
-def test_a_completed_task_changes_its_box_and_no_other_byte(
+def test_a_completed_task_changes_its_flag_and_no_other_byte(
     tmp_path: Path, sample: Sample, id_: str, old: str, new: str
 ) -> None:
     text = "\ufeff" + sample.text.replace("\n", "\r\n")
@@ -44,33 +64,3 @@ def test_a_completed_task_changes_its_box_and_no_other_byte(
     assert file.read_bytes() == text.replace(old, new).encode()
     again = inside("import", sample.path, cwd=project)
     assert again.stdout.splitlines()[-1] == "Nothing to import: the plan is up to date."
-
-
-def test_a_directory_of_stories_is_one_import(tmp_path: Path) -> None:
-    stories = {
-        f"stories/1.{number}.story.md": markdown_samples.STORY.text.replace("1.2:", f"1.{number}:")
-        for number in (2, 10)
-    }
-    project = make_project(
-        tmp_path,
-        files={
-            **stories,
-            "stories/1.1.story.md": "# Story 1.1: A\n\nStatus: Done\n\n## Acceptance Criteria\n\n1. B\n",
-        },
-    )
-    done = inside("import", "stories", "--yes", cwd=project)
-    assert done.returncode == 0, done.stderr
-    assert [task.id for task in plan_of(project).tasks] == ["1.1", "1.2", "1.10"]
-    assert plan_of(project).tasks[0].status is TaskStatus.COMPLETE
-
-
-def test_hostile_commands_of_a_list_stay_words(tmp_path: Path) -> None:
-    text = "- [ ] Clean up \x1b[2J\n  - [ ] `rm -rf / --no-preserve-root` passes\n"
-    project = make_project(tmp_path, files={"TODO.md": text})
-    done = inside("import", "TODO.md", "--yes", cwd=project)
-    assert done.returncode == 0, done.stderr
-    assert "\x1b[2J" not in done.stdout
-    assert "Refused commands  kept as words, never run" in done.stdout
-    (task,) = plan_of(project).tasks
-    assert task.title == "Clean up"
-    assert "Not run, refused by the guard" in str(task.verification_criteria[0])
