@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from ralph_tui.domain.base import Model
@@ -447,6 +447,9 @@ class TrustedBase:
         allowed = self._allowed(task, changes, {one.path: one.new for one in differences})
         originals = frozenset(path for path in held if _is_check(path, context))
         trusted = originals - (changed - {*allowed})
+        # A project that is itself a module of a runner.
+        same = held.keys() - {one.path for one in differences}
+        trusted |= {p for p in same if RUNNER_MODULES & {*PurePosixPath(p).with_suffix("").parts}}
         return Inspection(
             base=base,
             claim=claim,
