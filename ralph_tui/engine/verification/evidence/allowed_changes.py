@@ -69,17 +69,6 @@ def allowing_check_changes(plan: ImplementationPlan) -> ImplementationPlan:
     return plan
 
 
-def _content(file: Path) -> bytes | None:
-    try:
-        return file.read_bytes()
-    except OSError:
-        return None
-
-
-def _digest(content: bytes | None) -> str:
-    return "" if content is None else hashlib.sha256(content).hexdigest()
-
-
 def shown_changes(
     paths: Iterable[str], original: Callable[[str], bytes | None], root: Path
 ) -> tuple[str, tuple[AllowedCheckChange, ...]]:
@@ -91,8 +80,11 @@ def shown_changes(
     lines: list[str] = []
     agreed: list[AllowedCheckChange] = []
     for path in paths:
-        now = _content(root / path)
-        before, after = _lines(original(path)), _lines(now)
+        file = root / path
+        now = file.read_bytes() if file.is_file() else None
+        before, after = (
+            (one or b"").decode("utf-8", "replace").splitlines() for one in (original(path), now)
+        )
         diff = list(
             difflib.unified_diff(before, after, f"before/{path}", f"now/{path}", lineterm="")
         )
@@ -103,9 +95,6 @@ def shown_changes(
             )
             continue
         lines += diff
-        agreed.append(AllowedCheckChange(path=path, digest=_digest(now)))
+        digest = "" if now is None else hashlib.sha256(now).hexdigest()
+        agreed.append(AllowedCheckChange(path=path, digest=digest))
     return inert("\n".join(lines)), tuple(agreed)
-
-
-def _lines(data: bytes | None) -> list[str]:
-    return (data or b"").decode("utf-8", "replace").splitlines()

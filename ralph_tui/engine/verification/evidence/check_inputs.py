@@ -3,12 +3,12 @@
 import fnmatch
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
+from ralph_tui.engine.verification.detection.named_tasks import RECIPE_FILES, recipes
 from ralph_tui.engine.verification.evidence.check_names import TEST_DIRECTORIES, names_check
 from ralph_tui.engine.verification.evidence.classify import is_named, is_source
 from ralph_tui.engine.verification.evidence.runners import (
@@ -44,14 +44,6 @@ _WORD = re.compile(r"[\w@%+./-]+")
 _TOOLING = re.compile(r"(^|/)(scripts?|tools?|hack|\.?ci|dev)/")
 """Directories of programs that serve the development of a project."""
 
-_RECIPE_FILES = {
-    "make": ("GNUmakefile", "makefile", "Makefile"),
-    "just": ("justfile", "Justfile", ".justfile"),
-}
-_RECIPE = re.compile(
-    r"^@?(?P<name>[\w.-]+)[^:=\n]*::?(?!=)(?P<needs>[^\n]*)\n(?P<lines>(?:[ \t]+[^\n]*(?:\n|$)|\n)*)",
-    re.MULTILINE,
-)
 _INCLUDE = re.compile(r"^(?:-?s?include|import\??)[ \t]+([^\n#]+)", re.MULTILINE)
 _PHONY = re.compile(r"^\.PHONY[ \t]*:([^\n]*(?:\\\n[^\n]*)*)", re.MULTILINE)
 _DOTENV = re.compile(r"^set[ \t]+dotenv-load\b(?![ \t]*:=[ \t]*false)", re.MULTILINE)
@@ -126,7 +118,7 @@ class CheckInputs:
             return
         self._add_words(place, program, inside=depth > 0 and not beside_runner)
         if depth < _MOST_DEPTH:
-            lines = tuple(self._started_by(place, name, program))
+            lines = tuple(self._started_by(place, program))
             tests = any(recognized_runners(line, self._root / where) for where, line in lines)
             for where, line in lines:
                 for here, words in placed_programs(line, where):
@@ -156,16 +148,18 @@ class CheckInputs:
         if runs and "-m" in program[1:-1]:
             self._add_module(place, program[program.index("-m") + 1])
 
-    def _started_by(
-        self, place: str, name: str, program: tuple[str, ...]
-    ) -> Iterator[tuple[str, str]]:
-        where, text = _recipe_file(self._root, place, name, program)
+    def _started_by(self, place: str, program: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+        where, text = _recipe_file(self._root, place, program)
         if text:
             self.included |= set(_included(where, text))
-            for _, lines in _recipes_run(text, program[1:], follow=True):
+            for _, lines in _recipes_run(text, program, follow=True):
                 yield from ((where, line) for line in lines)
             return
-        for words in _with_hooks(program):
+        # A package manager also runs the hooks before and after a script.
+        names = [word for word in program[1:] if not word.startswith("-") and word != "run"]
+        name = "test" if names[:1] in (["t"], ["tst"]) else "".join(names[:1])
+        hooks = [(program[0], "run", f"{hook}{name}") for hook in ("pre", "post") if names]
+        for words in (program, *hooks):
             if script := package_script(words, self._root / place):
                 yield place, script
 
@@ -238,43 +232,30 @@ def _test_names(root: Path) -> list[re.Pattern[str]]:
     return found
 
 
-def _with_hooks(program: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield a command of a package manager for the script it runs, and for the hooks before and after."""
-    yield program
-    names = [word for word in program[1:] if not word.startswith("-") and word != "run"]
-    for hook in ("pre", "post") if names else ():
-        name = "test" if names[0] in {"t", "tst"} else names[0]
-        yield program[0], "run", f"{hook}{name}"
-
-
 def _recipes_run(
-    text: str, words: Sequence[str], *, follow: bool = False
-) -> Iterator[tuple[str, list[str]]]:
-    """Yield the recipes that make or just runs for these words, or its first one, each with its lines.
+    text: str, program: Sequence[str], *, follow: bool = False
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the recipes that make or just runs, or its first one, each with its lines.
 
     The prerequisites of a recipe without lines are followed, because it only collects others; `follow` follows all.
     """
-    recipes = {m["name"]: m for m in reversed(list(_RECIPE.finditer(text)))}
-    wanted = [word for word in words if word in recipes] or list(reversed(recipes))[:1]
+    found = recipes(text, _kind_of_recipes(program[0]))
+    left = [word for word in program[1:] if word in found] or list(found)[:1]
     seen: set[str] = set()
-    while wanted:
-        name = wanted.pop(0)
-        if name in seen:
-            continue
-        seen.add(name)
-        lines = [one.strip().lstrip("@-+") for one in recipes[name]["lines"].splitlines()]
-        yield name, [one for one in lines if one]
-        if follow or not any(lines):
-            wanted += [one for one in recipes[name]["needs"].split() if one in recipes]
+    while left:
+        if (name := left.pop(0)) not in seen:
+            seen.add(name)
+            needs, lines = found[name]
+            yield name, lines
+            left += [one for one in needs if one in found] if follow or not lines else []
 
 
 def targets_exist(root: Path, command: str) -> bool:
     """Return whether a file has the name of a target that a command makes, so that make may do nothing. Blocks."""
     for place, program in placed_programs(command):
-        name = PurePosixPath(program[0]).name if program else ""
-        where, text = _recipe_file(root, place, name, program)
+        where, text = _recipe_file(root, place, program)
         phony = {one for names in _PHONY.findall(text) for one in names.split()}
-        for target, _ in _recipes_run(text, program[1:]):
+        for target, _ in _recipes_run(text, program) if text else ():
             if target not in phony and (root / where / target).exists():
                 return True
     return False
@@ -288,15 +269,18 @@ def builds(text: str, root: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _recipe_file(root: Path, place: str, name: str, program: Sequence[str]) -> tuple[str, str]:
-    if name not in {"make", "gmake", "just"}:
-        return place, ""
+def _kind_of_recipes(program: str) -> str:
+    return {"make": "make", "gmake": "make", "just": "just"}.get(PurePosixPath(program).name, "")
+
+
+def _recipe_file(root: Path, place: str, program: Sequence[str]) -> tuple[str, str]:
     where = place
     for option, value in pairwise(program):
         if option in {"-C", "--directory", "-d", "--working-directory"}:
             where = os.path.normpath(str(PurePosixPath(place, value)))
-    files = _RECIPE_FILES["just" if name == "just" else "make"]
-    return where, next((text for file in files if (text := read_start(root / where / file))), "")
+    files = RECIPE_FILES.get(_kind_of_recipes(program[0]), ()) if program else ()
+    text = next((text for file in files if (text := read_start(root / where / file))), "")
+    return where if files else place, text
 
 
 def _included(place: str, text: str) -> Iterator[str]:
@@ -347,7 +331,7 @@ _ASSIGNED = re.compile(
 )
 _QUOTED = re.compile(r"[\"']([\w.]+)[\"']")
 _OPTION = re.compile(r"-p[\s\"',=]+([A-Za-z_][\w.]*)")
-_ENTRY_POINT = re.compile(r"pytest11\s*=\s*\n?\s*[\w.-]+\s*=\s*([\w.]+)")
+_OFFERED = re.compile(r"pytest11[\"'\]]*\s*=?\s*\{?\s*[\w.\"'-]+\s*=\s*[\"']?([\w.]+)")
 
 
 def declared_plugins(root: Path, trusted: Iterable[str], *, offered: bool = True) -> frozenset[str]:
@@ -363,34 +347,13 @@ def declared_plugins(root: Path, trusted: Iterable[str], *, offered: bool = True
         name = path.rsplit("/", 1)[-1]
         if name in _PLUGIN_SETTINGS:
             text = read_start(root / path)
-            for module in _loaded_plugins(name, text):
+            conftest = name == "conftest.py"
+            modules = _QUOTED.findall("".join(_ASSIGNED.findall(text)))
+            for module in modules if conftest else _OPTION.findall(text):
                 loaded.update(_module_files(root, module))
-            for module in _offered_plugins(name, text):
+            for module in () if conftest else _OFFERED.findall(text):
                 own.update(_module_files(root, module))
     return frozenset(loaded | own if offered else loaded - own)
-
-
-def _loaded_plugins(name: str, text: str) -> Iterator[str]:
-    if name != "conftest.py":
-        yield from _OPTION.findall(text)
-        return
-    for assigned in _ASSIGNED.findall(text):
-        yield from _QUOTED.findall(assigned)
-
-
-def _offered_plugins(name: str, text: str) -> Iterator[str]:
-    if name != "conftest.py":
-        yield from _ENTRY_POINT.findall(text)
-    if name == "pyproject.toml":
-        yield from _entry_points(text)
-
-
-def _entry_points(text: str) -> Iterator[str]:
-    try:
-        entries = tomllib.loads(text).get("project", {}).get("entry-points", {}).get("pytest11", {})
-        yield from (str(value).partition(":")[0] for value in entries.values())
-    except (tomllib.TOMLDecodeError, AttributeError):
-        return
 
 
 def _module_files(root: Path, module: str) -> Iterator[str]:

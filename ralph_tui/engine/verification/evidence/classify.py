@@ -1,6 +1,7 @@
 """Classify a changed file: is it the product, or does it decide what a check says about the product?"""
 
 import ast
+import contextlib
 import doctest
 import fnmatch
 import itertools
@@ -246,29 +247,15 @@ def _uses_framework(name: str, data: bytes | None) -> bool:
     if not name.endswith(".py"):
         return True
     try:
-        tree = ast.parse(text)
+        code = ast.unparse(_WithoutProse().visit(ast.parse(text)))
     except (SyntaxError, ValueError):
         return True
-    prose = {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
-    for node in ast.walk(tree):
-        match node:
-            case ast.Constant(value=str() as words) if id(node) not in prose:
-                found = words
-            case ast.Import(names=names):
-                found = " ".join(one.name for one in names)
-            case ast.ImportFrom(module=module):
-                found = module or ""
-            case ast.Name(id=words) | ast.Attribute(attr=words):
-                found = words
-            case _:
-                continue
-        if _FRAMEWORK.search(found):
-            return True
-    return False
+    return _FRAMEWORK.search(code) is not None
+
+
+class _WithoutProse(ast.NodeTransformer):
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
 
 # Meaning.
@@ -399,52 +386,31 @@ def with_base_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | 
 
 
 def _with_base_doctests(old: bytes | None, new: bytes | None) -> bytes | None:
-    """Put the base's examples into docstrings; what documented something that is gone goes to the end."""
-    if not old or not new or b">>>" not in old + new:
+    """Return Python with the base's examples in functions at its end and none of its own, if it lacks one of them."""
+    if not old or not new or b">>>" not in old:
         return new
     try:
-        before, after = _docstrings(old), _docstrings(new)
+        before, after = _texts_with_examples(old), _texts_with_examples(new)
     except (SyntaxError, ValueError):
         return new
-    if {n: _examples(d.value) for n, d in before.items()} == {
-        n: _examples(d.value) for n, d in after.items()
-    }:
+    if _examples(before) <= _examples(after):
         return new
-    lines = new.splitlines(keepends=True)
-    for name, found in sorted(after.items(), key=lambda one: -one[1].lineno):
-        held = before.pop(name, None)
-        if _examples(held.value if held else "") != _examples(found.value):
-            first, last = lines[found.lineno - 1], lines[(found.end_lineno or 1) - 1]
-            text = (ast.get_source_segment(old.decode(), held) if held else "") or '""'
-            kept = (first[: found.col_offset], text.encode(), last[found.end_col_offset or 0 :])
-            lines[found.lineno - 1 : found.end_lineno] = [b"".join(kept)]
-    for number, held in enumerate(one for one in before.values() if _examples(one.value)):
-        text = ast.get_source_segment(old.decode(), held) or '""'
-        lines.append(f"\n\ndef _example_{number}():\n    {text}\n".encode())
-    return b"".join(lines)
+    functions = [f"\n\ndef _example_{n}():\n    {text!r}\n" for n, text in enumerate(before)]
+    return new.replace(b">>>", b"> >") + "".join(functions).encode()
 
 
-def _docstrings(data: bytes) -> dict[str, ast.Constant]:
-    found: dict[str, ast.Constant] = {}
+def _texts_with_examples(data: bytes) -> list[str]:
+    texts = (node.value for node in ast.walk(ast.parse(data)) if isinstance(node, ast.Constant))
+    return [text for text in texts if isinstance(text, str) and ">>>" in text]
 
-    def visit(node: ast.AST, name: str) -> None:
-        body = getattr(node, "body", None)
-        match body:
-            case [ast.Expr(value=ast.Constant(value=str()) as text), *_]:
-                found[name] = text
-        for child in ast.iter_child_nodes(node):
-            visit(child, f"{name}.{getattr(child, 'name', '')}")
 
-    visit(ast.parse(data.decode()), "")
+def _examples(texts: list[str]) -> Counter[tuple[str, str]]:
+    found: Counter[tuple[str, str]] = Counter()
+    for text in texts:
+        with contextlib.suppress(ValueError):  # such as `>>>` in another text
+            examples = doctest.DocTestParser().get_examples(text)
+            found.update((one.source, one.want) for one in examples)
     return found
-
-
-def _examples(text: object) -> list[tuple[str, str]]:
-    try:
-        found = doctest.DocTestParser().get_examples(str(text))
-    except ValueError:
-        return [(str(text), "")]
-    return [(one.source, one.want) for one in found]
 
 
 def _regions(text: str, opening: re.Pattern[str]) -> Iterator[tuple[int, int]]:
