@@ -44,8 +44,8 @@ RUNNER_MODULES = frozenset({
 })  # fmt: skip
 
 
-def is_test_file(name: str) -> bool:
-    return _TEST_NAME.fullmatch(name) is not None
+def is_test_file(path: str) -> bool:
+    return _TEST_NAME.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def is_runner_settings(path: str) -> bool:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 import yaml
@@ -75,6 +74,14 @@ class Context:
     named_by: Callable[[str], tuple[str, ...]] = lambda _: ()
     hidden: Collection[str] = ()
     offered: Collection[str] = ()
+
+    def is_check(self, path: str, content: bytes = b"") -> bool:
+        """Return whether a file is of the checks by its name, its place and the commands.
+
+        Settings of the package in a file, such as a readme, do not make it a check; any `content` does.
+        """
+        own = Context(inputs=self.inputs, is_input=self.is_input)
+        return classify(path, None, content, own).side is Side.CHECK
 
 
 _SOURCE = re.compile(
@@ -168,64 +175,49 @@ def _sides(
         yield Side.ENVIRONMENT, "is compiled"
     if _NOTES.fullmatch(path):
         yield Side.IGNORED, "is a note about the work"
-    yield Side.CHECK, _is_test(path, name, parts, context)
+    yield Side.CHECK, _is_test(path, context)
     if any(fnmatch.fnmatchcase(path, glob) for glob in context.touches):
         yield Side.PRODUCT, "is named by `touches` in the plan"
     if is_named(path, context.task_text):
         yield Side.PRODUCT, "is named by the task"
-    yield Side.CHECK, _steers(path, name, parts, old, new, context)
+    yield Side.CHECK, _steers(path, old, new, context)
     if _SOURCE.fullmatch(name):
         if path not in context.offered and _uses_framework(name, new if new is not None else old):
             yield Side.CHECK, "uses the test framework outside the tests"
         yield Side.PRODUCT, "is source of the project"
     if old is None:
         yield Side.PRODUCT, "is a new file that steers no tool"
-    yield Side.CHECK, _named_by_check(path, context)
+    reader = next(filter(context.is_check, context.named_by(path)), "")
+    yield Side.CHECK, f"is named by {reader}" if reader else ""
     yield Side.PRODUCT, "is read by no check"
 
 
-def _named_by_check(path: str, context: Context) -> str:
-    own = Context(inputs=context.inputs, is_input=context.is_input)
-    readers = (
-        f"is named by {reader}"
-        for reader in context.named_by(path)
-        if classify(reader, None, b"", own).side is Side.CHECK
-    )
-    return next(readers, "")
-
-
-def _is_test(path: str, name: str, parts: list[str], context: Context) -> str:
-    if is_test_file(name) or not TEST_DIRECTORIES.isdisjoint(parts[:-1]):
+def _is_test(path: str, context: Context) -> str:
+    *places, name = path.split("/")
+    if is_test_file(name) or not TEST_DIRECTORIES.isdisjoint(places):
         return "is a test or its data"
     for what, names in _PLACES.items():
-        if what in {"a mock", "test data"} and not names.isdisjoint(parts[:-1]):
+        if what in {"a mock", "test data"} and not names.isdisjoint(places):
             return f"is {what}"
     if name.endswith((".pyi", ".snap")):
         return "is a stub" if name.endswith(".pyi") else "is test data"
     return "is run by a check" if path in context.inputs else ""
 
 
-def _steers(
-    path: str,
-    name: str,
-    parts: list[str],
-    old: bytes | None,
-    new: bytes | None,
-    context: Context,
-) -> str:
+def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -> str:
+    *places, name = path.split("/")
     for what, names in _PLACES.items():
-        if not names.isdisjoint(parts[:-1]):
+        if not names.isdisjoint(places):
             return f"is {what}" if what.startswith(("a ", "test")) else f"is in {what}"
     settings = is_runner_settings(path) or is_recipe(name) or _STEERS.fullmatch(name)
     hidden = name.startswith(".") and not is_source(name)
     if settings or hidden or context.is_input(path):
         before, after = (controlling_part(name, one or b"", old or b"") for one in (old, new))
         free = (before, after) != (old or b"", new or b"")
-        if free and (before or b"{}") == (after or b"{}"):
-            return ""  # only names, versions and dependencies changed
-        return "steers a tool"
-    pure = PurePosixPath(path)
-    stem = pure.parent.name if pure.stem == "__init__" else pure.name.partition(".")[0]
+        only_free = free and (before or b"{}") == (after or b"{}")  # names, versions, dependencies
+        return "" if only_free else "steers a tool"
+    stem = name.partition(".")[0]
+    stem = places[-1] if stem == "__init__" and places else stem
     if old is None and stem in context.hidden and name.endswith((".py", ".so", ".pyd")):
         return f"hides the module {stem}"
     return ""

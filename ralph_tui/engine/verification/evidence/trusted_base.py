@@ -118,12 +118,12 @@ class Inspection(Model):
 
     @staticmethod
     def only_adds(change: ChangedFile) -> bool:
-        return change.kind == "new" and is_test_file(change.path.rpartition("/")[2])
+        return change.kind == "new" and is_test_file(change.path)
 
     @property
     def removed_tests(self) -> tuple[str, ...]:
         """The removed test files that nobody allowed to remove; none if there are new ones, which may replace them."""
-        tests = [c for c in self.checks if is_test_file(c.path.rpartition("/")[2])]
+        tests = [c for c in self.checks if is_test_file(c.path)]
         new = any(change.kind == "new" for change in tests)
         return () if new else tuple(c.path for c in tests if c.kind == "deleted")
 
@@ -295,12 +295,7 @@ class TrustedBase:
             if change.path in agreed:
                 moved[change.path] = now
                 continue
-            if (
-                change.kind == "changed"
-                and own
-                and now
-                and is_test_file(change.path.rpartition("/")[2])
-            ):
+            if change.kind == "changed" and own and now and is_test_file(change.path):
                 bound[change.path] = now
             if judged.only_adds(change) and own:
                 moved[change.path] = now
@@ -309,15 +304,12 @@ class TrustedBase:
             if change.side is Side.CHECK:
                 left.append(change.path)
             moved[change.path] = judged.judged.get(change.path, now)
-        base = self.trees.tree_with(judged.base, moved) if moved else judged.base
-        tasks = {other: tree for other, tree in record.tasks.items() if other != name}
-        packages = {**self._installed(), **(record.packages or {})}
         changed = {
-            "base": base,
-            "tasks": tasks,
+            "base": self.trees.tree_with(judged.base, moved) if moved else judged.base,
+            "tasks": {other: tree for other, tree in record.tasks.items() if other != name},
             "added": tuple(added),
             "bound": bound,
-            "packages": packages,
+            "packages": {**self._installed(), **(record.packages or {})},
         }
         self._save(record.model_copy(update=changed))
         return tuple(left)
@@ -363,13 +355,9 @@ class TrustedBase:
         bound = {path: Content(*held) for path, held in record.bound.items()}
         trees = {"base": record.base, "left": record.left or ""}
         trees |= {"bound": self.trees.tree_with(record.base, bound)} if bound else {}
-        trees |= {
-            f"task/{hashlib.sha256(n.encode()).hexdigest()[:32]}": t
-            for n, t in (
-                *record.tasks.items(),
-                *((f"{n} ended", t) for n, t in record.ended.items()),
-            )
-        }
+        ended = {f"{name} ended": tree for name, tree in record.ended.items()}
+        for name, tree in {**record.tasks, **ended}.items():
+            trees[f"task/{hashlib.sha256(name.encode()).hexdigest()[:32]}"] = tree
         lines = [f"update {_REF}{name} {tree}\n" for name, tree in trees.items() if tree]
         self.trees.git("update-ref", "--stdin", stdin="".join(lines))
         self.__dict__["_record"] = record
@@ -427,25 +415,36 @@ class TrustedBase:
         }
         for one in differences:
             old, new = (texts.get(side.object) if side else None for side in (one.old, one.new))
-            change = _change(one, old, new, context)
-            if one.old is None and (hidden := _hidden_by(one.path, held)):
-                change = change.model_copy(update={"side": Side.CHECK, "reason": hidden})
-            changes.append(change)
-            content = judged_content(one.path, change.side, old, new)
-            if change.side is Side.PRODUCT:
+            same_kind = bool(one.old and one.new and one.old.mode == one.new.mode)
+            side, reason = classify(one.path, old, new, context, same_kind=same_kind)
+            if one.old is None and one.path.endswith(".pyi") and one.path[:-1] in held:
+                side, reason = Side.CHECK, f"hides {one.path[:-1]}"
+            elif one.old is None and any(path.startswith(f"{one.path}/") for path in held):
+                side, reason = Side.CHECK, "replaces a directory"
+            changes.append(
+                ChangedFile(
+                    path=one.path,
+                    kind="new" if one.old is None else "deleted" if one.new is None else "changed",
+                    side=side,
+                    reason=reason,
+                    suppressions=new_suppressions(old, new),
+                )
+            )
+            content = judged_content(one.path, side, old, new)
+            if side is Side.PRODUCT:
                 product[one.path] = one.old
-            if change.side is Side.PRODUCT and one.path in written:
+            if side is Side.PRODUCT and one.path in written:
                 judged[one.path] = written[one.path]
             elif content is None:
                 judged[one.path] = None
-            elif content == old and one.old is not None and change.side is Side.CHECK:
+            elif content == old and one.old is not None and side is Side.CHECK:
                 judged[one.path] = one.old
             elif content != new:
-                mode = one.new.mode if one.new else one.old.mode if one.old else "100644"
-                judged[one.path] = self.trees.put(content, mode)
+                kept = one.new or one.old
+                judged[one.path] = self.trees.put(content, kept.mode if kept else "100644")
         changed = {change.path for change in changes if change.side is Side.CHECK}
         allowed = self._allowed(task, changes, {one.path: one.new for one in differences})
-        originals = frozenset(path for path in held if _is_check(path, context))
+        originals = frozenset(path for path in held if context.is_check(path, b"x"))
         trusted = originals - (changed - {*allowed})
         # A project that is itself a module of a runner.
         same = held.keys() - {one.path for one in differences}
@@ -477,10 +476,8 @@ class TrustedBase:
         return classify(path, b"", data, self._context(self._record.base, inputs, task))
 
     def _context(self, base: str, inputs: CheckInputs, task: Task | None) -> Context:
-        present = {path.split("/")[0].partition(".")[0] for path in self._contents(base)}
-        present |= {
-            path.split("/")[1].partition(".")[0] for path in self._contents(base) if "/" in path
-        }
+        parts = (part for path in self._contents(base) for part in path.split("/")[:2])
+        present = {part.partition(".")[0] for part in parts}
         installed = {
             entry.name.partition(".")[0]
             for site in site_packages(self._root)
@@ -534,44 +531,23 @@ class TrustedBase:
             return ()
         checks = [change for change in changes if change.side is Side.CHECK]
         may = task.may_change_checks
-        agreed = {(one.path, one.digest) for one in task.allowed_check_changes}
+        agreed = {one.path: one.digest for one in task.allowed_check_changes}
         deleted = tuple(change.path for change in checks if change.kind == "deleted")
         ordered = allowed_by_text(task.full_text, deleted)
+
+        def is_agreed(path: str) -> bool:
+            now = new[path]
+            digest = "" if now is None else hashlib.sha256(self.read(now)).hexdigest()
+            return agreed.get(path) == digest
+
         return tuple(
             change.path
             for change in checks
             if may is True
             or (may and any(fnmatch.fnmatchcase(change.path, glob) for glob in may))
             or change.path in ordered
-            or (change.path, self._digest(new[change.path])) in agreed
+            or (change.path in agreed and is_agreed(change.path))
         )
-
-    def _digest(self, content: Content | None) -> str:
-        return "" if content is None else hashlib.sha256(self.read(content)).hexdigest()
-
-
-def _change(one: Difference, old: bytes | None, new: bytes | None, context: Context) -> ChangedFile:
-    kind: Literal["changed", "deleted", "new"] = "changed"
-    if one.old is None or one.new is None:
-        kind = "new" if one.old is None else "deleted"
-    same = one.old is not None and one.new is not None and one.old.mode == one.new.mode
-    found = classify(one.path, old, new, context, same_kind=same)
-    marks = new_suppressions(old, new)
-    return ChangedFile(
-        path=one.path, kind=kind, side=found.side, reason=found.reason, suppressions=marks
-    )
-
-
-def _hidden_by(path: str, held: Mapping[str, Content]) -> str:
-    if path.endswith(".pyi") and path[:-1] in held:
-        return f"hides {path[:-1]}"
-    replaced = any(other.startswith(f"{path}/") for other in held)
-    return "replaces a directory" if replaced else ""
-
-
-def _is_check(path: str, context: Context) -> bool:
-    own = Context(inputs=context.inputs, is_input=context.is_input)
-    return classify(path, None, b"x", own).side is Side.CHECK
 
 
 _SETTINGS = re.compile(r"conftest\.py|pyproject\.toml|\.?pytest\.ini|tox\.ini|setup\.cfg")
@@ -590,24 +566,15 @@ def forget_bytecode(root: Path, since: int) -> None:
     Args:
         since: The time, in nanoseconds.
     """
-    caches = [
-        *_caches(root),
-        *(
-            cache
-            for site in site_packages(root)
-            for name in ("pytest", "_pytest", "pluggy")
-            for cache in (site / name).rglob("__pycache__")
-        ),
-    ]
+    caches = []
+    for directory, names, _ in os.walk(root):
+        caches += [Path(directory, "__pycache__")] if "__pycache__" in names else []
+        names[:] = [name for name in names if name not in EXCLUDED_DIRECTORIES]
+    for site in site_packages(root):
+        for package in ("pytest", "_pytest", "pluggy"):
+            caches += (site / package).rglob("__pycache__")
     for cache in caches:
         with contextlib.suppress(OSError):
             for entry in list(os.scandir(cache)):
                 if entry.stat(follow_symlinks=False).st_ctime_ns >= since:
                     Path(entry.path).unlink()
-
-
-def _caches(root: Path) -> Iterator[Path]:
-    for directory, names, _ in os.walk(root):
-        if "__pycache__" in names:
-            yield Path(directory, "__pycache__")
-        names[:] = [name for name in names if name not in EXCLUDED_DIRECTORIES]
