@@ -55,7 +55,7 @@ def check(kind: CheckKind, command: str, runner: str, file: str, part: str = "")
 
 
 class Recipe(NamedTuple):
-    """A target of make or a recipe of just."""
+    """What make or just runs for a name."""
 
     needs: tuple[str, ...]
     lines: tuple[str, ...]
@@ -71,7 +71,6 @@ class NamedTasks(NamedTuple):
     part: str = "{}"
 
     def check(self, kind: CheckKind, usual: tuple[str, ...] = ()) -> CheckCommand | None:
-        """Return the command of the first usual name for this kind."""
         for name in (*_USUAL[kind], *usual):
             if name in self.texts and not _NO_CHECK.fullmatch(self.texts[name]):
                 # Without this variable it would wait for changes instead of ending.
@@ -105,7 +104,7 @@ def recipes(text: str, program: str) -> dict[str, Recipe]:
 def recipe_tasks(files: DirectoryFiles) -> Iterator[NamedTasks]:
     for program, names in RECIPE_FILES.items():
         for file in (name for name in names if name in files.names()):
-            found = recipes(files.read(file) or "", program)
+            found = recipes(files.read(file), program)
             texts = {name: "\n".join(one.lines) for name, one in found.items()}
             yield NamedTasks(texts, f"{program} {{}}", program, file)
             return
@@ -116,7 +115,7 @@ def read_package(files: DirectoryFiles) -> dict[str, object] | None:
     if PACKAGE not in files.names():
         return {}
     try:
-        data = json.loads(files.read(PACKAGE) or "")
+        data = json.loads(files.read(PACKAGE))
     except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None
@@ -152,7 +151,7 @@ def python_environments(project: PythonProject) -> Iterator[NamedTasks]:
     """Yield the environments of tox and the sessions of nox."""
     for tool, file, part, texts in (
         ("tox", "tox.ini", "environment {}", _tox_environments(project)),
-        ("nox", "noxfile.py", "session {}", _nox_sessions(project.files.read("noxfile.py") or "")),
+        ("nox", "noxfile.py", "session {}", _nox_sessions(project.files.read("noxfile.py"))),
     ):
         place = project.place_of(tool)
         run = f"{place.run} {tool}" if place else f"uvx {tool}"

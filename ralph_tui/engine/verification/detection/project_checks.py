@@ -1,13 +1,5 @@
 """Detect which commands check this project, from its files or the settings.
 
-The gate, the prompts, `ralph init`, `ralph doctor`, `ralph test` and the screen all use this module:
-
-    checks = checks_of(root, settings)   # detected, or from `build.*_command` where set
-    checks.line(CheckKind.TESTS)         # "uv run --extra test pytest", or "" when there is none
-    checks.named                         # {"tests": …, "lint": …, "all": …}: names for criteria
-    gate_commands(checks, settings)      # what the gate runs for every task
-    ChecksOfRun(root, settings).rules()  # both, during a run of the loop
-
 Detection reads a few files, takes milliseconds and never runs the project's code. Do not keep the result,
 because an agent may add the first test at any time.
 """
@@ -127,7 +119,6 @@ _HOW_TO_REMOVE = {
     CheckKind.LINT: "set build.lint_command",
     CheckKind.FORMAT: "remove it from the criteria that name it",
 }
-"""How a person removes a required check."""
 
 
 class GateRules(Model):
@@ -314,7 +305,7 @@ def _undeclared_tests(project: PythonProject) -> Iterator[CheckCommand]:
     ):
         if there and through_uv:
             yield tests(pytest, "pytest", file, part)
-    if "django" in (files.read("manage.py") or ""):
+    if "django" in (files.read("manage.py")):
         yield tests(f"{project.python} manage.py test", "django", "manage.py")
     # Functions, and classes without a base, are found by pytest only.
     inner = (f"{top}/{name}" for top in ("tests", "test") for name in files.names(top))
@@ -334,7 +325,7 @@ def _file_with(
 ) -> str:
     found = [one for one in files.names(directory) if name.fullmatch(one)]
     paths = (one if directory == "." else f"{directory}/{one}" for one in found[:MOST_READ])
-    return next((path for path in paths if text.search(files.read(path) or "")), "")
+    return next((path for path in paths if text.search(files.read(path))), "")
 
 
 def _sub_projects(files: DirectoryFiles) -> tuple[str, ...]:

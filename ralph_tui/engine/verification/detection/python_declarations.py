@@ -75,19 +75,19 @@ def table(data: Mapping[str, object], *path: str) -> dict[str, object]:
     return dict(data)
 
 
-def read_toml(text: str | None) -> dict[str, object] | None:
+def read_toml(text: str) -> dict[str, object] | None:
     """Return parsed TOML, or None if it is invalid."""
     try:
-        return tomllib.loads(text or "")
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return None
 
 
-def read_ini(text: str | None) -> configparser.RawConfigParser:
+def read_ini(text: str) -> configparser.RawConfigParser:
     """Return a parsed ini file, empty if it is invalid."""
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     try:
-        parser.read_string(text or "")
+        parser.read_string(text)
     except configparser.Error:
         return configparser.RawConfigParser()
     return parser
@@ -114,7 +114,6 @@ class PythonProject:
 
     @cached_property
     def manager(self) -> PythonManager:
-        """The tool that runs this project's Python; empty without Python."""
         if evident := self.declared_manager():
             return evident
         sources = (name for top in (".", "tests", "test") for name in self.files.names(top))
@@ -126,7 +125,6 @@ class PythonProject:
         return "uv" if self.broken else "pip" if is_python else ""
 
     def declared_manager(self) -> PythonManager:
-        """Return the tool that the project's files name."""
         if self.workspace is not None:
             return "uv"
         evident = {*self.names, str(table(self.pyproject, "build-system").get("build-backend"))}
@@ -169,7 +167,6 @@ class PythonProject:
 
     @cached_property
     def places(self) -> tuple[ToolPlace, ...]:
-        """Every place that declares tools, in order of preference."""
         venvs = [
             ToolPlace(frozenset(self.files.names(f"{v}/bin")), f"{v}/bin/python -m", f"{v}/bin")
             for v in _VENVS
@@ -207,7 +204,7 @@ class PythonProject:
 
     def _required(self, path: str, depth: int) -> frozenset[str]:
         found: set[str] = set()
-        for line in (self.files.read(path) or "").splitlines():
+        for line in (self.files.read(path)).splitlines():
             text = line.partition(" #")[0].strip()
             include = _INCLUDE.match(text)
             if include and depth:
@@ -289,11 +286,11 @@ def _group(
     return _tools(listed).union(*inner)
 
 
-def _extras(text: str | None) -> dict[str, frozenset[str]]:
+def _extras(text: str) -> dict[str, frozenset[str]]:
     """Return the lists of requirements by name in the literals of a setup.py, without running it."""
     found: dict[str, frozenset[str]] = {}
     try:
-        literals = [one for one in ast.walk(ast.parse(text or "")) if isinstance(one, ast.Dict)]
+        literals = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Dict)]
         for one in literals:
             for key, value in zip(one.keys, one.values, strict=True):
                 if isinstance(key, ast.Constant) and _PLAIN_NAME.fullmatch(str(key.value)):

@@ -50,7 +50,6 @@ def _subject(path: str) -> set[str]:
 
 
 def plan_notices(plan: ImplementationPlan) -> Iterator[str]:
-    """Yield what an approval of the plan allows, besides the work."""
     if asking := [task.id for task in plan.tasks if task.asks_to_change_checks]:
         verb = "asks" if len(asking) == 1 else "ask"
         yield f"{', '.join(asking)} {verb} to change existing tests. Approving the plan allows that."
@@ -62,7 +61,6 @@ def plan_notices(plan: ImplementationPlan) -> Iterator[str]:
 
 
 def allowing_check_changes(plan: ImplementationPlan) -> ImplementationPlan:
-    """Return the plan with the requested changes of check files allowed."""
     for task in plan.tasks:
         if task.asks_to_change_checks:
             plan = plan.with_task(task.id, asks_to_change_checks=False, may_change_checks=True)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
+from ralph_tui.engine.verification.detection.directory_files import read_start
 from ralph_tui.engine.verification.detection.named_tasks import RECIPE_FILES, recipes
 from ralph_tui.engine.verification.evidence.check_names import TEST_DIRECTORIES, names_check
 from ralph_tui.engine.verification.evidence.classify import is_named, is_source
@@ -47,6 +48,9 @@ _TOOLING = re.compile(r"(^|/)(scripts?|tools?|hack|\.?ci|dev)/")
 _INCLUDE = re.compile(r"^(?:-?s?include|import\??)[ \t]+([^\n#]+)", re.MULTILINE)
 _PHONY = re.compile(r"^\.PHONY[ \t]*:([^\n]*(?:\\\n[^\n]*)*)", re.MULTILINE)
 _DOTENV = re.compile(r"^set[ \t]+dotenv-load\b(?![ \t]*:=[ \t]*false)", re.MULTILINE)
+PYTEST_SETTINGS = (
+    "pyproject.toml", "pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", "conftest.py",
+)  # fmt: skip
 _PYTHON_FILES = re.compile(r"^python_files\s*=\s*(\[[^\]]*\]|[^\n]*)", re.MULTILINE)
 _SCRIPT_SETTINGS = re.compile(
     r"(jest|vitest|vite|mocha|karma|ava)\.(config|conf|workspace)\.\w+|\.mocharc.*"
@@ -63,8 +67,6 @@ _UNITTEST_NAME = re.compile(r"test.*\.py")
 _MOST_DEPTH = 3
 _MOST_WORDS = 1_000
 _COMMAND = re.compile(r"`([\w./-][^`\n]*)`")
-
-_MOST_TEXT = 1_000_000
 
 
 class CheckInputs:
@@ -190,11 +192,11 @@ class CheckInputs:
         if path in self.named:
             return
         self.named[path] = None
+        text = read_start(self._root / path)
         if depth > _MOST_DEPTH or not (
-            _SCRIPT.fullmatch(path) or names_check(path) or _is_script(self._root / path)
+            _SCRIPT.fullmatch(path) or names_check(path) or text.startswith("#!")
         ):
             return
-        text = read_start(self._root / path)
         sourced = set(_SOURCED.findall(text))
         beside = str(PurePosixPath(path).parent)
         words = set(_WORD.findall(text))
@@ -219,14 +221,7 @@ def _set_up_files(root: Path) -> Iterator[str]:
 
 def _test_names(root: Path) -> list[re.Pattern[str]]:
     found = []
-    for name in (
-        "pyproject.toml",
-        "pytest.ini",
-        ".pytest.ini",
-        "tox.ini",
-        "setup.cfg",
-        "pytest.toml",
-    ):
+    for name in PYTEST_SETTINGS:
         for value in _PYTHON_FILES.findall(read_start(root / name)):
             found += [re.compile(fnmatch.translate(one)) for one in _GLOB.findall(value)]
     return found
@@ -306,26 +301,6 @@ def _inside(root: Path, word: str) -> str:
         return ""
 
 
-def _is_script(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(2) == b"#!"
-    except OSError:
-        return False
-
-
-def read_start(path: Path) -> str:
-    """Return the beginning of a file, or an empty string if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return file.read(_MOST_TEXT).decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
-_PLUGIN_SETTINGS = frozenset(
-    {"conftest.py", "pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg"}
-)
 _ASSIGNED = re.compile(
     r"^pytest_plugins\s*[:=][^\[(\"']*([\[(][^\])]*[\])]|[\"'][\w.]+[\"'])", re.MULTILINE
 )
@@ -345,7 +320,7 @@ def declared_plugins(root: Path, trusted: Iterable[str], *, offered: bool = True
     own: set[str] = set()
     for path in trusted:
         name = path.rsplit("/", 1)[-1]
-        if name in _PLUGIN_SETTINGS:
+        if name in PYTEST_SETTINGS:
             text = read_start(root / path)
             conftest = name == "conftest.py"
             modules = _QUOTED.findall("".join(_ASSIGNED.findall(text)))

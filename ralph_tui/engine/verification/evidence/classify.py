@@ -47,7 +47,7 @@ SUBJECT = re.compile(r"is (?:a )?(?:test|mock|stub)\b.*|uses the test framework.
 
 
 class Classified(NamedTuple):
-    """The side of a file, and the reason as a part of a sentence."""
+    """The reason is a part of a sentence."""
 
     side: Side
     reason: str
@@ -60,8 +60,6 @@ class Context:
     Attributes:
         inputs: Files that the check commands run or read, relative to the project.
         is_input: Returns whether the names and settings of the project make a path an input of its checks.
-        task_text: The description of the approved task.
-        touches: Globs of the files that the task changes, from the approved plan.
         named_by: Returns the files of the trusted base that name a path.
         hidden: The modules that a new module of the same name would hide.
         offered: The plugins of a test framework that the project offers to others.
@@ -76,10 +74,7 @@ class Context:
     offered: Collection[str] = ()
 
     def is_check(self, path: str, content: bytes = b"") -> bool:
-        """Return whether a file is of the checks by its name, its place and the commands.
-
-        Settings of the package in a file, such as a readme, do not make it a check; any `content` does.
-        """
+        # A settings file without content steers nothing; what it says of the package is no check.
         own = Context(inputs=self.inputs, is_input=self.is_input)
         return classify(path, None, content, own).side is Side.CHECK
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
+from ralph_tui.engine.verification.detection.directory_files import read_start
 
 _PROJECT_PARENTS = ("packages", "apps", "libs", "services", "modules")
 _QUOTED_PATH = re.compile(r"""['"](/[^'"\n]+)['"]""")
@@ -26,24 +27,17 @@ def editable_paths(root: Path) -> Iterator[Path]:
     """Yield the directories of editable installs in the project's own environments."""
     for site in site_packages(root):
         for pth in site.glob("*.pth"):
-            for line in _text(pth).splitlines():
+            for line in read_start(pth).splitlines():
                 if line.startswith("/"):
                     yield Path(line.strip())
         for finder in site.glob("__editable__*_finder.py"):
-            yield from (Path(path).parent for path in _QUOTED_PATH.findall(_text(finder)))
+            yield from (Path(path).parent for path in _QUOTED_PATH.findall(read_start(finder)))
 
 
 def site_packages(root: Path) -> Iterator[Path]:
     for name in (".venv", "venv"):
         for directory in ("", "*/", *(f"{parent}/*/" for parent in _PROJECT_PARENTS)):
             yield from sorted(root.glob(f"{directory}{name}/lib/python*/site-packages"))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")[:1_000_000]
-    except OSError:
-        return ""
 
 
 def installed(root: Path, ignored: Iterable[str]) -> dict[str, str]:
@@ -153,7 +147,7 @@ def _takes_place(root: Path, unit: str, known: Mapping[str, str]) -> str:
 
 
 def _runs_code(path: Path) -> bool:
-    return any(line.startswith(("import ", "import\t")) for line in _text(path).splitlines())
+    return any(line.startswith(("import ", "import\t")) for line in read_start(path).splitlines())
 
 
 def _records(
@@ -163,9 +157,9 @@ def _records(
     found: dict[str, set[str]] = {}
     for record in (root / venv).glob("lib/python*/site-packages/*.dist-info/RECORD"):
         unit = os.path.relpath(record.parent, root)
-        own = f'"file://{root}' in _text(record.with_name("direct_url.json"))
+        own = f'"file://{root}' in read_start(record.with_name("direct_url.json"))
         if own or unit not in known or _same(known[unit], now.get(unit, ":")):
-            for row in csv.reader(_text(record).splitlines()):
+            for row in csv.reader(read_start(record).splitlines()):
                 path = os.path.normpath(record.parent.parent / (row or [""])[0])
                 free = "/__editable__" in path or path.endswith(".pth") or "/bin/" in path
                 if len(row) > 1 and (not own or free or record.parent.name in path):

@@ -9,7 +9,6 @@ import contextlib
 import fnmatch
 import hashlib
 import os
-import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +21,11 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
 from ralph_tui.engine.verification.evidence.allowed_changes import allowed_by_text
-from ralph_tui.engine.verification.evidence.check_inputs import CheckInputs, declared_plugins
+from ralph_tui.engine.verification.evidence.check_inputs import (
+    PYTEST_SETTINGS,
+    CheckInputs,
+    declared_plugins,
+)
 from ralph_tui.engine.verification.evidence.check_names import (
     RUNNER_MODULES,
     is_test_file,
@@ -200,7 +203,6 @@ class TrustedBase:
         )
 
     def end(self) -> None:
-        """Record the state after an agent session; later changes are the person's."""
         record = self._record
         forget_bytecode(self._root, record.since)
         with contextlib.suppress(SetupError, OSError):
@@ -220,7 +222,6 @@ class TrustedBase:
             self._claimed = self.trees.take()
 
     def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
-        """Compare the project with the base."""
         record = self._record
         if self.trouble:
             return Inspection(trouble=self.trouble)
@@ -497,7 +498,14 @@ class TrustedBase:
         )
 
     def _loaded_plugins(self) -> Iterator[str]:
-        yield from declared_plugins(self._root, _settings_files(self._root), offered=False)
+        found = (
+            file.relative_to(self._root)
+            for directory in ("", "*/", "*/*/")
+            for name in PYTEST_SETTINGS
+            for file in self._root.glob(f"{directory}{name}")
+        )
+        own = (file.as_posix() for file in found if EXCLUDED_DIRECTORIES.isdisjoint(file.parts))
+        yield from declared_plugins(self._root, own, offered=False)
 
     def _named_by(self, base: str, path: str) -> tuple[str, ...]:
         directory, _, name = path.rpartition("/")
@@ -548,16 +556,6 @@ class TrustedBase:
             or change.path in ordered
             or (change.path in agreed and is_agreed(change.path))
         )
-
-
-_SETTINGS = re.compile(r"conftest\.py|pyproject\.toml|\.?pytest\.ini|tox\.ini|setup\.cfg")
-
-
-def _settings_files(root: Path) -> Iterator[str]:
-    for pattern in ("*", "*/*", "*/*/*"):
-        for file in root.glob(pattern):
-            if _SETTINGS.fullmatch(file.name) and EXCLUDED_DIRECTORIES.isdisjoint(file.parts):
-                yield file.relative_to(root).as_posix()
 
 
 def forget_bytecode(root: Path, since: int) -> None:
