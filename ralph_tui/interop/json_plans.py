@@ -1,5 +1,6 @@
 """Reads and writes plans in JSON: what all their formats share, and the prd.json files of four related tools."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -144,7 +145,7 @@ def keys_of(value: Any) -> set[str]:
 
 def number_of(item: JsonObject) -> int:
     text = item.text("priority").strip()
-    number = int(text) if text.lstrip("-").isdecimal() and len(text) < 10 else priority_of(text)
+    number = int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else priority_of(text)
     if text and number is None:
         what = f"'priority' is {one_line(text, 40)!r}"
         raise item.error(what, "Use a whole number, or critical, high, medium or low.", "priority")

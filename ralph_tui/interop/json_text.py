@@ -4,6 +4,7 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from pydantic import JsonValue
@@ -235,11 +236,14 @@ def quoted(key: str) -> str:
 
 
 def _parts(text: str) -> list[tuple[int, int]]:
-    """Return the start and end of each JSON value: the whole text, or every line if the first line is an object."""
-    found = [(m.start(), m.end()) for m in re.finditer(r"[^\n]*\S[^\n]*", text)]
-    first = text[slice(*found[0])].strip() if found else ""
-    by_line = len(found) > 1 and first[:1] == "{" and first[-1:] == "}"
-    return found if by_line else [(0, len(text))]
+    """Return the start and end of each JSON value: the whole text, or every line if the first one is a value."""
+    with suppress(RecursionError, ValueError):
+        try:
+            json.loads(text)
+        except json.JSONDecodeError as error:
+            if error.msg == "Extra data" and "\n" not in text[: error.pos].strip():
+                return [(m.start(), m.end()) for m in re.finditer(r"[^\n]*\S[^\n]*", text)]
+    return [(0, len(text))]
 
 
 def _place(

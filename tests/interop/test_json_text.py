@@ -71,6 +71,7 @@ def test_lines_are_values_of_their_own() -> None:
     document = read('{"a": 1}\r\n\r\n  [2]\n3')
     assert document.values == [{"a": 1}, [2], 3]
     assert document.root.line == 1
+    assert read('{"a": {"b": 1}\n, "c": 2}').values == [{"a": {"b": 1}, "c": 2}]
 
 
 @pytest.mark.parametrize(
