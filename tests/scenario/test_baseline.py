@@ -77,7 +77,7 @@ async def test_what_was_red_before_is_told_and_must_not_get_worse(
         run = await play(project, server)
         prompt = str(server.requests[0].body["messages"])
         told = [e.text for e in run.of(ev.Notice)]
-        assert told[0] == "Running 1 check once before the first task."
+        assert told[0] == "Running 2 checks once before the first task."
         assert told[1].startswith(f"`{UNITTEST}` already failed before this run (1 test failed: ")
         assert "test_old_and_red" in told[1]
         assert told[2].endswith("and complete only when it passes: bare.")

@@ -91,6 +91,23 @@ async def test_the_person_agrees_to_exactly_what_they_see(tmp_path: Path) -> Non
     assert done.verification.rests_on == ("test_price.py",)
 
 
+@pytest.mark.parametrize("too_long", [False, True])
+async def test_a_reviewer_reads_what_a_claim_rests_on_uncut_or_the_person_does(
+    tmp_path: Path, *, too_long: bool
+) -> None:
+    project = project_of(tmp_path)
+    edits = EDITS.replace(f'"{TEST[:6]}', f'"# {"x" * 70_000 * too_long}\\n{TEST[:6]}')
+    data = f"        - write: {{path: a.py, content: \"A = '{'x' * 70_000}'\"}}\n"
+    reads = "    - name: reads\n      when: Ralph Review of a\n      turns:\n        - say: Well.\n"
+    review: dict[str, JsonValue] = {"phases.building.review": "needed"}
+    async with serving(scenario(reads, script(DOES, edits, data, CLAIMS))) as server:
+        await play(project, server, overrides={**review, "phases.building.max_iterations": 1})
+        asked = [r.body for r in server.requests if "Ralph Review of a" in str(r.body["messages"])]
+    assert bool(asked) is not too_long
+    assert all("+        self.assertEqual(price.of(2), 8)" in str(body) for body in asked)
+    assert (task_of(project, "a").status is TaskStatus.BLOCKED) is too_long
+
+
 @pytest.mark.long
 async def test_a_denial_is_told_and_the_originals_count(tmp_path: Path) -> None:
     project = project_of(tmp_path)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, parse_answer
@@ -72,10 +73,10 @@ def discovers(*, asks: bool = False, bad_first: bool = False) -> str:
     return f'- name: discovers\n  when: "^# Ralph Discovery Mode"\n  turns:\n{turns}'
 
 
-def plans(estimated: int = 20_000, *, task_id: str = "a") -> str:
+def plans(estimated: int = 20_000, *, task_id: str = "a", criterion: str = "a.txt exists") -> str:
     entry = (
         f"{{id: {task_id}, description: Do {task_id}, priority: 1, dependencies: [], "
-        f"verification_criteria: [a.txt exists], estimated_tokens: {estimated}}}"
+        f"verification_criteria: [{criterion}], estimated_tokens: {estimated}}}"
     )
     return f"""
     - name: plans {task_id}
@@ -312,10 +313,14 @@ async def test_regenerating_costs_one_request_like_the_first_and_keeps_what_is_d
 
 
 async def test_headless_waits_for_approval_with_status_4_and_resumes(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
+    config: dict[str, JsonValue] = {"phases": {"building": {"baseline": True}}}
+    project = make_project(tmp_path, [], config=config, files={"specs/greeter.md": SPEC})
     request = RunRequest(only=Phase.PLANNING, interactive=False)
-    async with serving(scenario(plans())) as server:
+    async with serving(scenario(plans(criterion="$ test -d specs"))) as server:
         run = await play(project, server, request=request)
+        asked = Project(project).load().state.approval
+        assert asked is not None
+        assert "All checks of a pass already" in asked.summary
         assert (run.end.status, run.end.exit_code) == (LoopStatus.WAITING, 4)
         assert "approval of the plan" in run.end.reason
         before = len(server.requests)

@@ -318,7 +318,9 @@ async def _request(run: RunContext, kind: ApprovalKind, summary: str, about: Con
     def change(docs: Documents) -> Documents:
         last = docs.state.approval
         if last is not None and last.kind is kind and not is_outdated(last, about):
-            return docs
+            if last.approved is not None or last.summary.startswith(summary):
+                return docs
+            return with_approval(docs, last.model_copy(update={"summary": summary}))
         approval = requested(kind, summary, about, now)
         changed = changes(last.content, about) if last and last.kind is kind else ""
         if changed and last is not None and last.content:

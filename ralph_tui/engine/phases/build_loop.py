@@ -56,8 +56,10 @@ async def take_baseline(
     known: Mapping[str, Examined] = MappingProxyType({}),
     *,
     with_tasks: bool = True,
-) -> None:
+) -> str:
     """Find out how the checks end before anything is spent, and report the failing ones.
+
+    Returns a sentence about the tasks whose own checks pass before the work; empty if there are none.
 
     After an attempt at an open task, a failing check may be that attempt's fault. Then the baseline from
     before the attempt is used, and without one no failure is excused.
@@ -67,7 +69,7 @@ async def take_baseline(
         with_tasks: Whether to run the criteria of the open tasks, too.
     """
     if not run.settings.phases.building.baseline:
-        return
+        return ""
     baseline = run.gate.baseline
     await asyncio.to_thread(baseline.load)
     rules = await asyncio.to_thread(run.gate.rules)
@@ -85,21 +87,21 @@ async def take_baseline(
             run.emit(ev.Notice(text=text))
         examined = await unless_stopped(run, run.gate.examine_all(tasks, known))
         if examined is None:
-            return
+            return ""
         warnings = await asyncio.to_thread(
             require_started, run.project.root, checks, examined, tasks, run.gate.hidden
         )
-        green = [command for command, one in examined.items() if one.passed]
-        named = await asyncio.to_thread(lambda: passing_already(tasks, run.gate.own_checks, green))
-        for text in (*warnings, named):
-            if text:
-                run.emit(ev.Notice(level="warning", text=text))
+        for text in warnings:
+            run.emit(ev.Notice(level="warning", text=text))
         await asyncio.to_thread(baseline.take, now, examined, rules.commands, commands)
     await _report_failing_checks(run, _open_tasks(run.docs.plan))
+    return await asyncio.to_thread(passing_already, tasks, run.gate.own_checks, baseline.green)
 
 
 def passing_already(
-    tasks: Sequence[Task], own_checks: Callable[[Task], Sequence[Check]], green: Sequence[str]
+    tasks: Sequence[Task],
+    own_checks: Callable[[Task], Sequence[Check]],
+    is_green: Callable[[str], bool | None],
 ) -> str:
     """Return a sentence about the tasks whose own checks pass before the work; empty if there are none."""
     found = [
@@ -107,7 +109,7 @@ def passing_already(
         for task in tasks
         if task.shows != "kept"
         and (own := own_checks(task))
-        and all(check.command in green for check in own)
+        and all(is_green(check.command) for check in own)
     ]
     if not found:
         return ""
@@ -241,7 +243,8 @@ class BuildLoop:
             self._knows_baseline = True
             known = self._request.known.items()
             seen = {command: one for command, one in known if isinstance(one, Examined)}
-            await take_baseline(self._run, self._contents, seen)
+            if named := await take_baseline(self._run, self._contents, seen):
+                self._run.emit(ev.Notice(level="warning", text=named))
             return None
         return await self._iterate(task)
 

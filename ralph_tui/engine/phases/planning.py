@@ -3,6 +3,7 @@
 import asyncio
 
 from ralph_tui.config.settings import PlanningSettings
+from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.events import PLANNED
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, plan_size
 from ralph_tui.domain.project_state import DECISIONS, REASONED, Approval, ApprovalKind, Phase
@@ -17,7 +18,7 @@ from ralph_tui.engine.decisions.ask_person import (
     requested,
     with_approval,
 )
-from ralph_tui.engine.phases.build_loop import require_workable
+from ralph_tui.engine.phases.build_loop import require_workable, take_baseline
 from ralph_tui.engine.phases.opening_prompts import prompt_of_planning
 from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
@@ -32,6 +33,7 @@ from ralph_tui.engine.verification.evidence.allowed_changes import (
     allowing_check_changes,
     plan_notices,
 )
+from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.store.project import Documents, Outcome
 
 
@@ -61,7 +63,12 @@ async def decide_plan(stage: Stage, new: str = "") -> Approval | End:
     """Ask the person to approve the current plan; `new` describes what is new in it."""
     rules = await asyncio.to_thread(stage.run.gate.rules)
     lacking = _uncovered(stage, stage.docs.plan, rules)
+    try:
+        named = await take_baseline(stage.run, Fingerprinter(stage.run.project.root))
+    except SetupError as error:  # raised again by the build
+        named = error.message
     summary = new + _summary(stage, stage.docs.plan, rules)
+    summary = f"{summary.rstrip('.')}. {named}" if named else summary
 
     async def content() -> Content:
         return plan_content(stage.docs.plan)

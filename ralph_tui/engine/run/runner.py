@@ -307,9 +307,12 @@ class Runner:
     async def _stage(self, phase: Phase) -> AsyncIterator[Stage]:
         policy = with_own_processes(guard_policy(self._project, self._settings, phase))
         guard = Guard(policy)
+        building = guard_policy(self._project, self._settings, Phase.BUILDING)
+        # Checks run as in building, also where the agent may run no commands.
+        of_checks = guard if "Bash" in policy.tools else Guard(with_own_processes(building))
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
         try:
-            gate = await self._gate(guard)
+            gate = await self._gate(of_checks)
             inherited = self._services.everything
             environment = {
                 **self._services.environment,
@@ -336,7 +339,7 @@ class Runner:
         finally:
             warming.cancel()
             await asyncio.wait([warming])
-            await asyncio.shield(guard.close())
+            await asyncio.shield(asyncio.gather(*(one.close() for one in {guard, of_checks})))
 
     async def _gate(self, guard: Guard) -> Gate:
         building = self._settings.phases.building

@@ -26,6 +26,7 @@ from ralph_tui.engine.session.task_tracker import TaskTracker
 from ralph_tui.engine.verification.coverage import may_be_unverified
 from ralph_tui.engine.verification.failure_report import failure_fingerprint, failure_report
 from ralph_tui.engine.verification.gate import Permit, deny_unattended, receipt_text
+from ralph_tui.engine.verification.review.reviewer import MOST_DIFF
 from ralph_tui.store.project import Documents, Outcome
 
 PermitChange = Callable[[Permission], Awaitable[Ruling]]
@@ -218,9 +219,11 @@ class TaskTools:
         if not result.passed:
             return rt.error(receipt_text(result))
         now = self._run.clock()
-        if result.question and (
-            not may_review or result.for_person or len(result.rests_on) > MOST_REVIEWED
-        ):
+        others, shown = await gate.shown_changes(result.rests_on)
+        too_long = (
+            not len(result.rests_on) == len(shown) <= MOST_REVIEWED or len(others) > MOST_DIFF
+        )
+        if result.question and (not may_review or result.for_person or too_long):
             return await self._ask_person(task, claim, result)
         criteria += question_criteria(result)
         if not criteria:
@@ -228,7 +231,7 @@ class TaskTools:
             return await self._complete(
                 task, claim, verification, reason=result.summary, answer=answer
             )
-        review = await reviewer.review(task, criteria, result, self._meter)
+        review = await reviewer.review(task, criteria, result, self._meter, others)
         if not review.agreed:
             return await self._rejected_by_reviewer(review)
         reason = f"{result.basis}, {review.result_text}" if result.proven else review.result_text

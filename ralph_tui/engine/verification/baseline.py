@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -20,6 +21,7 @@ from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.formatting import duration, plural, shortlist
 from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.run.failure_fingerprint import steady
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import Tree
 from ralph_tui.engine.core.project_tree import files_of
@@ -49,7 +51,8 @@ _NO_TESTS = 5
 
 _NAMED = 3
 _COUNTED = re.compile(r"(\d+)\s+(?:errors?|problems?|issues?|warnings?)\b", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_FINDING = re.compile(r"[:(]\s?\d|\b(?:error|fail|warn)", re.IGNORECASE)
+_TEMPORARY = re.compile(r"(?:/private)?(?:/var)?/(?:tmp|folders)/[^\s'\":)\]]+")
 
 
 class BaselineFailure(Model):
@@ -242,12 +245,15 @@ def _failure_of(examined: Examined) -> BaselineFailure:
 
 def _output_no_worse(before: str, now: str) -> bool:
     counted = [sum(map(int, _COUNTED.findall(text))) for text in (before, now)]
-    return counted[1] <= counted[0] and {*_lines(now)} <= {*_lines(before)}
+    known, new = (Counter(_lines(text)) for text in (before, now))
+    worse = {line for line in new - known if line not in known or _FINDING.search(line)}
+    return counted[1] <= counted[0] and not worse
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Yield the printed lines without line numbers and seconds."""
-    return (_NUMBER.sub("#", " ".join(line.split())) for line in text.splitlines() if line.strip())
+    """Yield the printed lines without what varies from run to run; paths below the project stay."""
+    for line in filter(str.strip, text.splitlines()):
+        yield steady(_TEMPORARY.sub("<temp>", line), but="<path>")
 
 
 # --- checks that cannot start ---
@@ -451,9 +457,7 @@ def require_started(
             found.append(Obstacle(reason=f"`{check.command}` shows nothing: {lost.sentence}."))
         one = examined.get(check.command)
         if one is None or one.passed:
-            if one and one.runs[-1].tree is Tree.BROKEN and one.runs[-1].passed:
-                text = f"`{check.command}` passes with unparsable sources as well. It shows nothing about the code."
-                warnings.append(text)
+            warnings += _doubts(check.command, one) if one else ()
             continue
         own = check.source == "criterion"
         if one.result.exit_code is None and (one.result.watches or not own):
@@ -472,6 +476,15 @@ def require_started(
         hints = dict.fromkeys(one.hint for one in found if one.hint)
         raise SetupError(" ".join(one.reason for one in found), " ".join(hints))
     return tuple(warnings)
+
+
+def _doubts(command: str, examined: Examined) -> Iterator[str]:
+    """Yield what a check that passed does not show."""
+    if examined.runs[-1].tree is Tree.BROKEN and examined.runs[-1].passed:
+        yield f"`{command}` passes with unparsable sources as well. It shows nothing about the code."
+    if examined.flaky:
+        names = shortlist(examined.flaky, _NAMED)
+        yield f"`{command}` is flaky: {names} failed, then passed."
 
 
 def _endless(command: str, examined: Examined) -> Obstacle:

@@ -243,7 +243,10 @@ class Examiner:
         before = self._before(known_as or command)
         since = _clock()
         here = await self._run_with_reports(command)
-        steady, flaky = await self._run_again(command, here, before)
+        is_first = task is None and before.green is None
+        steady, flaky = await self._run_again(
+            command, here, None if is_first else before.outcomes or {}
+        )
         inspection = await self.inspect((command, *commands), task)
         written = _written(self._root, inspection.originals, since)
         changed = [Path(change.path).stem for change in inspection.checks]
@@ -285,16 +288,19 @@ class Examiner:
         return examined
 
     async def _run_again(
-        self, command: str, here: _Ran, before: Before
+        self, command: str, here: _Ran, known: Mapping[str, str] | None
     ) -> tuple[_Ran, tuple[str, ...]]:
-        """Run the few tests that failed and passed before once more, alone where their runner can; return those that pass."""
-        suspects, known = here.report.failing, before.outcomes or {}
+        """Run the few tests that failed and passed before once more, alone where their runner can; return those that pass.
+
+        Args:
+            known: The outcomes before; None in the first run of all, where any test may be flaky.
+        """
+        suspects = here.report.failing
         if not here.result.exit_code or not 0 < len(suspects) <= _NAMED or here.report.faults:
             return here, ()
         alone = here.report.runners == (RunnerKind.PYTEST,)
-        if any(known.get(name) != "passed" for name in suspects) or not (
-            alone or here.result.seconds < _QUICK
-        ):
+        is_new = known is not None and any(known.get(name) != "passed" for name in suspects)
+        if is_new or not (alone or here.result.seconds < _QUICK):
             return here, ()
         again = await self._run_with_reports(command, only=suspects if alone else ())
         outcomes = again.report.outcomes

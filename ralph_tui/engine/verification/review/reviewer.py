@@ -41,7 +41,7 @@ from ralph_tui.engine.verification.coverage import criteria_to_review
 from ralph_tui.engine.verification.judge_tree import PlacedTree
 
 MOST_DIFF = 60_000
-"""The most characters of a diff."""
+"""The most characters of a diff. What a claim rests on is never cut: if that is longer, the person judges it."""
 
 
 READ_TOOLS = ("Read", "Grep", "Glob")
@@ -181,19 +181,25 @@ class Reviewer:
         return criteria_to_review(task, self.settings().phases.building, checks)
 
     async def review(
-        self, task: Task, criteria: tuple[str, ...], gate: GateResult, meter: UsageMeter
+        self,
+        task: Task,
+        criteria: tuple[str, ...],
+        gate: GateResult,
+        meter: UsageMeter,
+        others: str = "",
     ) -> Review:
         """Review a claim.
 
         Args:
             gate: The gate's result, which the reviewer reads.
             meter: The iteration's meter, which counts the cost of the review.
+            others: The diff of the files that the claim rests on, which comes first and uncut.
         """
         settings = self.settings()
         model = settings.models.review or settings.models.primary
         self.emit(ev.ReviewStarted(task_id=task.id, criteria=criteria, model=model))
         try:
-            changes = await asyncio.to_thread(self._freeze, task.id)
+            changes = await asyncio.to_thread(self._freeze, task.id, gate.rests_on, others)
             review = await self._run_session(
                 task, criteria, gate, meter, self._tree.root.resolve(), changes
             )
@@ -203,19 +209,21 @@ class Reviewer:
         self.emit(ev.ReviewFinished(task_id=task.id, review=review))
         return review
 
-    def _freeze(self, task_id: str) -> str:
+    def _freeze(self, task_id: str, rests_on: tuple[str, ...], others: str) -> str:
         store = self._tree.store
         before, now = self.began(task_id), store.take()
         self._tree.write(now)
         if not before:
-            return ""
+            return others
         form = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")
         stat = store.git("diff", *form, "--stat=120", before, now)
-        text = store.git("diff", *form, before, now).encode("utf-8", "replace").decode()
-        if len(text) > MOST_DIFF:
-            cut = f"(cut here, after {MOST_DIFF:,} of {len(text):,} characters)"
-            text = f"{text[:MOST_DIFF]}\n{cut}\n"
-        return f"{stat}\n{text}".strip()
+        out = [f":(exclude,literal,top){path}" for path in rests_on]
+        text = store.git("diff", *form, before, now, "--", ".", *out)
+        text = text.encode("utf-8", "replace").decode()
+        room = MOST_DIFF - len(others)
+        if len(text) > room:
+            text = f"{text[:room]}\n(cut here, after {room:,} of {len(text):,} characters)\n"
+        return f"{stat}\n{others}\n{text}".strip()
 
     async def _run_session(
         self,
