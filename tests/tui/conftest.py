@@ -11,7 +11,10 @@ from time import monotonic
 
 import pytest
 from textual import _wait, constants
+from textual._compositor import Compositor
+from textual._context import visible_screen_stack
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
 from ralph_tui.domain.events import Event
@@ -61,6 +64,28 @@ def still(report_folder: str, isolated: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("TERM", "xterm-256color")
     time.tzset()
     monkeypatch.setattr("locale.getpreferredencoding", lambda do_setlocale=True: "utf-8")
+
+
+@pytest.fixture(autouse=True)
+def seen_when_asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Render only what a test looks at, unless it is about the drawing or marked `drawn`.
+
+    Without a terminal Textual renders each frame and throws it away: a third of the time of these tests.
+    """
+    if "snap_compare" in request.fixturenames or request.node.get_closest_marker("drawn"):
+        return
+    render = Compositor.render_update
+
+    def forget(
+        self: Compositor, *, screen_stack: list[Screen[object]], full: bool = False
+    ) -> object:
+        if full:  # a picture to keep
+            return render(self, full=True, screen_stack=screen_stack, simplify=True)
+        visible_screen_stack.set(screen_stack)
+        self._dirty_regions.clear()
+        return None
+
+    monkeypatch.setattr(Compositor, "render_update", forget)
 
 
 class Moment:

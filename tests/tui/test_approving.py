@@ -55,6 +55,7 @@ async def asks(pilot: Pilot[int], moment: Moment) -> RalphApp:
     return app
 
 
+@pytest.mark.drawn
 async def test_the_plan_is_shown_with_everything_and_approved(open_app: Open) -> None:
     moment, script = Moment(), script_of(PLAN)
     async with open_app(script, clock=moment) as pilot:
@@ -76,6 +77,7 @@ async def test_the_plan_is_shown_with_everything_and_approved(open_app: Open) ->
         assert isinstance(app.screen, Dashboard)
 
 
+@pytest.mark.drawn
 async def test_a_text_is_folded_before_it_is_seen_and_stays_where_it_is_when_one_comes_back(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

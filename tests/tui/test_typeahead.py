@@ -192,6 +192,7 @@ async def test_keys_after_one_that_goes_somewhere_are_for_that_place(open_app: O
         await until(pilot, lambda: "rose-pine" in screen_text(app))
 
 
+@pytest.mark.drawn
 async def test_an_answer_to_what_is_drawn_counts_however_late_the_queue_hears_of_it(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
