@@ -29,7 +29,7 @@ from ralph_tui.engine.verification.detection.directory_files import DirectoryFil
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject
 from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.examine import Examined
-from ralph_tui.engine.verification.evidence.reports import TestReport
+from ralph_tui.engine.verification.evidence.reports import SCRIPT, TestReport
 from ralph_tui.engine.verification.evidence.runners import placed_programs, recognized_runners
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection
 from ralph_tui.guard.core.policy import PYTHON_TOOLS
@@ -66,7 +66,7 @@ class BaselineFailure(Model):
     @property
     def summary(self) -> str:
         """A short text about what failed."""
-        failing = TestReport(outcomes=self.outcomes).failing
+        failing = TestReport(outcomes=_tests(self.outcomes)).failing
         if not failing:
             return f"exit status {self.exit_code}"
         names = shortlist([one_line(name, 120) for name in failing], _NAMED)
@@ -77,7 +77,7 @@ class BaselineFailure(Model):
         code = now.result.exit_code
         if not code or inspection.not_allowed or now.run_faults:
             return False
-        if self.outcomes or now.outcomes:
+        if _tests(self.outcomes) or _tests(now.outcomes):
             return self._tests_no_worse(now)
         return code == self.exit_code and _output_no_worse(self.tail, now.result.tail)
 
@@ -86,6 +86,10 @@ class BaselineFailure(Model):
         failed_before = {*TestReport(outcomes=self.outcomes).failing}
         same = bool(report.failing) and failed_before.issuperset(report.failing)
         return same and not report_judge.weaknesses(self.outcomes, report)
+
+
+def _tests(outcomes: Mapping[str, str]) -> dict[str, str]:
+    return {name: outcome for name, outcome in outcomes.items() if not name.endswith(SCRIPT)}
 
 
 class BaselineRecord(Model):

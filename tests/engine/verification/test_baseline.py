@@ -72,9 +72,11 @@ def test_a_red_check_is_excused_only_while_no_test_is_worse(
 def test_a_tool_without_a_report_is_judged_by_what_it_prints(
     before: str, now: str, exit_code: int | None, excused: bool
 ) -> None:
-    assert (
-        BaselineFailure(exit_code=1, tail=before).excuses(ended(exit_code, now), NOTHING) is excused
-    )
+    result = ended(exit_code, now)
+    assert BaselineFailure(exit_code=1, tail=before).excuses(result, NOTHING) is excused
+    script = {"lint.js (script)": "failed"}
+    known = BaselineFailure(exit_code=1, tail=before, outcomes=script)
+    assert known.excuses(result.model_copy(update={"outcomes": script}), NOTHING) is excused
 
 
 def test_changed_check_files_and_a_runner_that_is_not_the_installed_one_are_no_excuse() -> None:

@@ -37,6 +37,7 @@ from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side, is_so
 from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
 from ralph_tui.engine.verification.evidence.reports import (
     NOT_LOADED,
+    SCRIPT,
     TestReport,
     go_text,
     read_reports,
@@ -334,7 +335,7 @@ class Examiner:
             run_faults=run_faults,
             counts=report.counts if report.runners else None,
             before=TestReport(outcomes=dict(known)).counts if known else None,
-            failing=report.failing[:MOST_NAMED],
+            failing=tuple(n for n in report.failing if not n.endswith(SCRIPT))[:MOST_NAMED],
             inputs=Inputs.ORIGINALS if inspection.not_allowed else inputs,
             changed=inspection.names or tuple(f"{path} (allowed)" for path in inspection.allowed),
             outcomes=report.outcomes,

@@ -16,6 +16,8 @@ from ralph_tui.engine.verification.evidence.runners import JEST_REPORT
 MOST_BYTES = 64 * 1024 * 1024
 NOT_LOADED = " (not loaded)"
 """What a reporter puts after the name of a module of tests that its runner cannot load."""
+SCRIPT = " (script)"
+"""What a reporter puts after the name of a program that counts as one test."""
 
 _Line = dict[str, JsonValue]
 
@@ -378,7 +380,8 @@ def _from_tap(texts: list[str]) -> TestReport:
             name = " > ".join([*(parts[n] for n in sorted(parts) if n <= level), line["name"]])
             seen[name] += 1
             outcome = "failed" if line["failed"] else "passed"
-            outcomes[f"{name} ({seen[name]})"] = "skipped" if mark in ("skip", "todo") else outcome
+            name += f" ({seen[name]})" if seen[name] > 1 else ""
+            outcomes[name] = "skipped" if mark in ("skip", "todo") else outcome
         if missing:
             return TestReport()
     return TestReport(outcomes=outcomes)

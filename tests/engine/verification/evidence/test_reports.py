@@ -132,7 +132,7 @@ def test_tap_names_tests_but_no_runner(tmp_path: Path) -> None:
     report = read_reports(tmp_path, TAP, ())
     assert (report.runners, report.counts) == ((), TestCounts(passed=2, failed=1, skipped=1))
     assert report.failing == ("some > same (2)",)
-    assert "inner > deep (1)" in report.outcomes
+    assert "inner > deep" in report.outcomes
     cut = (TAP.replace("1..3", "1..4"), TAP.replace("1..3", ""), f"{TAP}Bail out! gone\n")
     assert [read_reports(tmp_path, text, ()).outcomes for text in cut] == [{}, {}, {}]
 

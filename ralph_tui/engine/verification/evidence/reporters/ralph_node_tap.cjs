@@ -51,7 +51,7 @@ if (directory && isMainThread && !inner) {
     if (known.some(([one, then]) => Object.keys(then).some((key) => one[key] !== then[key]))) {
       bail("assert was replaced");
     }
-    if (scripted && !ended && lines.length === 0) test(!code && !raised, path.relative(process.cwd(), path.resolve(given)));
+    if (scripted && !ended && lines.length === 0) test(!code && !raised, `${path.relative(process.cwd(), path.resolve(given))} (script)`);
     if (lines.length === 0) return;
     if (!scripted && !ended) bail("the tests did not end");
     const count = lines.filter((line) => /^(not )?ok/.test(line)).length;
