@@ -77,10 +77,10 @@ def seen_when_asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     render = Compositor.render_update
 
     def forget(
-        self: Compositor, *, screen_stack: list[Screen[object]], full: bool = False
+        self: Compositor, *, screen_stack: list[Screen[object]], full: bool = False, **how: bool
     ) -> object:
         if full:  # a picture to keep
-            return render(self, full=True, screen_stack=screen_stack, simplify=True)
+            return render(self, full=True, screen_stack=screen_stack, **how)
         visible_screen_stack.set(screen_stack)
         self._dirty_regions.clear()
         return None
