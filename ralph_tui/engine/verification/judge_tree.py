@@ -14,6 +14,7 @@ import re
 import shutil
 import stat
 import tempfile
+import threading
 import time
 import weakref
 from collections import deque
@@ -60,6 +61,7 @@ class PlacedTree:
         self.store = store or snapshots_of(root)
         self._kind = kind
         self._lock: weakref.finalize[[int], PlacedTree] | None = None
+        self._opening = threading.Lock()
         self.place = Path()
         """The directory of the tree, its index and what belongs to it; empty before the first tree."""
 
@@ -97,8 +99,11 @@ class PlacedTree:
             self._lock = None
 
     def _open(self) -> None:
-        if self._lock is not None:
-            return
+        with self._opening:  # two claims of one message begin at once
+            if self._lock is None:
+                self._take_place()
+
+    def _take_place(self) -> None:
         for number in itertools.count(1):
             self.place = mirror_of(self.project) / (
                 f"{self._kind}-{number}" if number > 1 else self._kind
