@@ -18,14 +18,14 @@ MOST_LINES = {
     "ralph_tui/config": 2_612,
     "ralph_tui/demo": 1_701,
     "ralph_tui/domain": 7_291,
-    "ralph_tui/engine": 23_666,
+    "ralph_tui/engine": 23_314,
     "ralph_tui/guard": 9_409,
-    "ralph_tui/interop": 4_721,
-    "ralph_tui/present": 7_497,
+    "ralph_tui/interop": 3_615,
+    "ralph_tui/present": 7_487,
     "ralph_tui/store": 6_476,
     "ralph_tui/tui": 14_102,
     "ralph_tui/vcs": 1_258,
-    "tests": 61_739,
+    "tests": 61_492,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""
