@@ -167,9 +167,8 @@ async def test_the_status_pane_is_copied_and_exported(open_app: Open, tmp_path: 
         assert "failures" in app.clipboard
         await pilot.press("E")
         made = tmp_path / "slug-demo" / ".ralph" / "exports"
-        await until(pilot, lambda: made.is_dir() and any(made.iterdir()))
-        (path,) = made.iterdir()
-        assert path.name.startswith("status-")
+        await until(pilot, lambda: any(made.glob("status-*")))  # not the file that becomes it
+        (path,) = made.glob("status-*")
         assert "hand-off at 60 %" in await asyncio.to_thread(path.read_text)
 
 
