@@ -422,7 +422,7 @@ class Examiner:
             failing
             and failing.issubset(now.report.failing)
             and now.result.exit_code
-            and len(then.report.outcomes) >= 0.8 * len(before)
+            and len(then.report.outcomes) >= 0.8 * len(before)  # not one that stopped early
         )
 
     async def _objection(
