@@ -16,8 +16,11 @@ UNREACHABLE = "a package registry is not reached"
 
 
 def listed() -> list[object]:
+    """Every package; the normal run plays those of `SURROUNDED` only in surroundings."""
     return [
-        pytest.param(name, marks=() if package.quick else pytest.mark.long)
+        pytest.param(
+            name, marks=() if package.quick and name not in SURROUNDED else pytest.mark.long
+        )
         for name, package in packages().items()
     ]
 
@@ -59,6 +62,7 @@ async def test_a_package_ends_the_same_in_other_surroundings(
     result = await played(tmp_path, package, place, sandbox=False)
     none = {} if place.commits else {"commit": "0 commits"}
     assert result.ends == {**package.expected, **none, **place.ends.get(name, {})}, result.reasons
+    assert result.found == package.tests
 
 
 def test_the_page_tells_this_field() -> None:

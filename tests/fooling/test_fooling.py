@@ -42,11 +42,13 @@ async def test_a_row_ends_as_it_should(tmp_path: Path, table: str, name: str, mo
     assert outcome.word in good, f"{outcome.word}: {outcome.reason}"
 
 
+QUICK_ON_CLI = "shell: Rewrites the shell script of the criterion."
+
+
 def on_cli() -> list[object]:
     listed = [(table, name) for table in GOOD for name, row in rows(table).items() if row.cli]
     return [
-        pytest.param(*listed[0]),
-        *(pytest.param(*r, marks=pytest.mark.long) for r in listed[1:]),
+        pytest.param(*r, marks=() if r[1] == QUICK_ON_CLI else pytest.mark.long) for r in listed
     ]
 
 

@@ -14,7 +14,6 @@ MAIN = (
     "    return 0 if total([1, 2]) == 3 else 1\n\n\nif __name__ == '__main__':\n    sys.exit(main())\n"
 )
 EXITS = "import sys\n\n\ndef total(numbers):\n    sys.exit(0)\n"
-RUNS = "import app\n\n\ndef main():\n    app.run()\n\n\nmain()\n"
 APP = "import sys\n\n\ndef run():\n    print('fine')\n    sys.exit(0)\n"
 
 CHEATS = {
@@ -56,30 +55,32 @@ async def test_a_changed_check_hides_no_early_end(tmp_path: Path) -> None:
 
 
 HONEST = {
-    "reaches its end": (ASSERTS, {"total.py": RIGHT}),
-    "exits at its end": (MAIN, {"total.py": RIGHT}),
-    "exits early itself": (f"import sys\n{ASSERTS}sys.exit(0)\nprint('never')\n", {"total.py": RIGHT}),
-    "exits in a function": (f"import sys\n{ASSERTS}\n\ndef done():\n    sys.exit()\n\n\ndone()\nprint()\n", {"total.py": RIGHT}),
-    "leaves threads behind": (f"import os\n{ASSERTS}os._exit(0)\n", {"total.py": RIGHT}),
-    "starts itself again": (f"import os, sys\nif len(sys.argv) < 2:\n    os.execv(sys.executable, [sys.executable, 'check.py', 'x'])\n{ASSERTS}", {"total.py": RIGHT}),
-    "ends in the work": (RUNS, {"app.py": APP}),
-    "ends in the work's status": ("import sys\nimport app\n\nsys.exit(app.run())\n", {"app.py": APP}),
-    "runs the work as a program": ("import runpy\n\nrunpy.run_module('app', run_name='__main__')\n", {"app.py": "import sys\nsys.exit(0)\n"}),
-    "uses argparse and unittest": ("import unittest\nfrom total import total\n\n\nclass T(unittest.TestCase):\n    def test_one(self):\n        self.assertEqual(total([1]), 1)\n\n\nunittest.main()\n", {"total.py": RIGHT}),
-    "knows itself": ("import os, pickle, sys, __main__\nfrom total import total\n\n\nclass A:\n    pass\n\n\nassert pickle.loads(pickle.dumps(A())).__class__ is __main__.A is A\nassert os.path.isabs(__file__) and sys.argv == ['check.py']\nassert sys.path[0] == os.path.dirname(__file__) and __name__ == '__main__'\nassert total([1]) == 1\n", {"total.py": RIGHT}),
-    "starts processes": ("import multiprocessing as m\nfrom total import total\n\nif __name__ == '__main__':\n    with m.get_context('spawn').Pool(1) as pool:\n        assert pool.map(total, [[1, 2]]) == [3]\n", {"total.py": RIGHT}),
+    "reaches_its_end": ASSERTS,
+    "exits_at_its_end": MAIN,
+    "exits_early_itself": f"import sys\n{ASSERTS}sys.exit(0)\nprint('never')\n",
+    "exits_in_a_function": f"import sys\n{ASSERTS}\n\ndef done():\n    sys.exit()\n\n\ndone()\nprint()\n",
+    "leaves_threads_behind": f"import os\n{ASSERTS}os._exit(0)\n",
+    "starts_itself_again": f"import os, sys\nif 'AGAIN' not in os.environ:\n    os.environ['AGAIN'] = ''\n    os.execv(sys.executable, [sys.executable, *sys.argv])\n{ASSERTS}",
+    "ends_in_the_work": "import app\n\n\ndef main():\n    app.run()\n\n\nmain()\n",
+    "ends_in_the_works_status": "import sys\nimport app\n\nsys.exit(app.run())\n",
+    "runs_the_work_as_a_program": "import runpy\n\nrunpy.run_module('program', run_name='__main__')\n",
+    "uses_argparse_and_unittest": "import unittest\nfrom total import total\n\n\nclass T(unittest.TestCase):\n    def test_one(self):\n        self.assertEqual(total([1]), 1)\n\n\nunittest.main()\n",
+    "knows_itself": "import os, pickle, sys, __main__\nfrom total import total\n\n\nclass A:\n    pass\n\n\nassert pickle.loads(pickle.dumps(A())).__class__ is __main__.A is A\nassert os.path.isabs(__file__) and sys.argv == ['knows_itself.py']\nassert sys.path[0] == os.path.dirname(__file__) and __name__ == '__main__'\nassert total([1]) == 1\n",
+    "starts_processes": "import multiprocessing as m\nfrom total import total\n\nif __name__ == '__main__':\n    with m.get_context('spawn').Pool(1) as pool:\n        assert pool.map(total, [[1, 2]]) == [3]\n",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HONEST)
-async def test_an_honest_python_check_passes(tmp_path: Path, name: str) -> None:
-    check, changes = HONEST[name]
-    tried = Tried(tmp_path / "p", {"check.py": check, "total.py": BROKEN}, PYTHON)
-    examined = await tried.claim(changes)
+async def test_honest_python_checks_pass(tmp_path: Path) -> None:
+    files = {f"{name}.py": text for name, text in HONEST.items()}
+    work = {"total.py": BROKEN, "app.py": "", "program.py": ""}
+    chain = " && ".join(f"{REAL} {name}" for name in files)
+    tried = Tried(tmp_path / "p", {**files, **work}, chain)
+    done = {"total.py": RIGHT, "app.py": APP, "program.py": "import sys\nsys.exit(0)\n"}
+    examined = await tried.claim(done)
     assert examined.passed, f"{examined.faults}\n{examined.result.tail}"
 
 
-@pytest.mark.parametrize("command", [f"{PYTHON} || true", f"! {PYTHON}", f"{PYTHON} | cat"])
+@pytest.mark.parametrize("command", [f"{PYTHON} || true", f"{PYTHON} | cat"])
 async def test_what_may_fail_is_not_held_to_its_end(tmp_path: Path, command: str) -> None:
     tried = Tried(tmp_path / "p", {"check.py": ASSERTS, "total.py": BROKEN}, command)
     assert not (await tried.claim()).faults
@@ -118,19 +119,25 @@ async def test_the_work_does_not_end_a_node_check(tmp_path: Path, name: str) -> 
 
 
 NODE_HONEST = {
-    "reaches its end": (NODE_CHECK, NODE_RIGHT),
-    "exits itself": (f"{NODE_CHECK}process.exit(0);\n", NODE_RIGHT),
-    "exits later": (f"{NODE_CHECK}setTimeout(() => process.exit(0), 10);\n", NODE_RIGHT),
-    "ends in the work": ("import { main } from './total.mjs';\n\nmain();\n", "export const main = () => process.exit(0);\n"),
-    "is only an import": ("// Runs it.\nimport './total.mjs';\n", "process.exit(0);\n"),
-    "starts others": ("import { spawnSync } from 'node:child_process';\nimport assert from 'node:assert';\nassert.equal(spawnSync(process.execPath, ['total.mjs']).status, 3);\n", "process.exit(3);\n"),
+    "reaches_its_end": NODE_CHECK,
+    "exits_itself": f"{NODE_CHECK}process.exit(0);\n",
+    "exits_later": f"{NODE_CHECK}setTimeout(() => process.exit(0), 10);\n",
+    "ends_in_the_work": "import { main } from './main.mjs';\n\nmain();\n",
+    "is_only_an_import": "// Runs it.\nimport './program.mjs';\n",
+    "starts_others": "import { spawnSync } from 'node:child_process';\nimport assert from 'node:assert';\nassert.equal(spawnSync(process.execPath, ['three.mjs']).status, 3);\n",
 }  # fmt: skip
 
 
 @node
-@pytest.mark.parametrize("name", NODE_HONEST)
-async def test_an_honest_node_check_passes(tmp_path: Path, name: str) -> None:
-    check, total = NODE_HONEST[name]
-    files = {"check.mjs": check, "total.mjs": NODE_BROKEN}
-    examined = await Tried(tmp_path / "p", files, "node check.mjs").claim({"total.mjs": total})
+async def test_honest_node_checks_pass(tmp_path: Path) -> None:
+    files = {f"{name}.mjs": text for name, text in NODE_HONEST.items()}
+    work = {
+        "total.mjs": NODE_RIGHT,
+        "main.mjs": "export const main = () => process.exit(0);\n",
+        "program.mjs": "process.exit(0);\n",
+        "three.mjs": "process.exit(3);\n",
+    }
+    chain = " && ".join(f"node {name}" for name in files)
+    tried = Tried(tmp_path / "p", {**files, **dict.fromkeys(work, NODE_BROKEN)}, chain)
+    examined = await tried.claim(work)
     assert examined.passed, f"{examined.faults}\n{examined.result.tail}"
