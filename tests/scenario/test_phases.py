@@ -18,6 +18,7 @@ from ralph_tui.engine.run.lifecycle import first_phase
 from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.text.status_labels import ITERATION
 from ralph_tui.store.project import Project
+from tests.cli.processes import beside
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, events_of, make_project, plan_of, task, task_of
 from tests.harness.real_processes import run_ralph
@@ -177,19 +178,29 @@ async def test_nobody_there_and_yes_to_everything(tmp_path: Path) -> None:
     assert any("Nobody is there to answer" in text for text in told)
 
 
-async def test_a_spec_without_its_sections_does_not_leave_discovery(tmp_path: Path) -> None:
+async def test_discovery_writes_specs_with_their_sections_and_nothing_else(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
     request = RunRequest(text=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
-    async with serving(scenario(discovers(bad_first=True))) as server:
+    script = discovers(bad_first=True).replace(
+        "turns:\n", "turns:\n    - write: {path: main.py, content: x}\n", 1
+    )
+    change = RunRequest(text="Number the tasks.", only=Phase.PLANNING, assume_yes=True)
+    async with serving(scenario(script, plans())) as server:
         run = await play(project, server, request=request)
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "discovers"]
+        docs = Project(project).load()
+        planned = await play(project, server, request=change)
     assert any("specs/greeter.md lacks" in text for text in told)
     assert run.of(ev.SpecsChecked)[-1].valid == ("greeter.md",)
+    assert not (project / "main.py").exists()
+    assert len(run.of(ev.ToolDenied)) == 1
     assert run.end.exit_code == 0
-    docs = Project(project).load()
     assert first_phase(Project(project), docs, RunRequest()) is Phase.PLANNING, (
         "not discovery again"
     )
+    requests = [one.of(ev.LoopStarted)[0].request for one in (run, planned)]
+    assert requests == [REQUEST, REQUEST], "feedback on a plan is no request"
+    assert docs.state.request == REQUEST
 
 
 def test_specs_without_a_plan_are_planned(tmp_path: Path) -> None:
@@ -198,31 +209,6 @@ def test_specs_without_a_plan_are_planned(tmp_path: Path) -> None:
     with pytest.raises(PlanError) as caught:
         first_phase(project, project.load(), RunRequest(only=Phase.BUILDING))
     assert "`ralph plan`" in caught.value.hint
-
-
-async def test_a_run_begins_with_the_request_that_it_was_given(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [])
-    async with serving(scenario(discovers(), plans())) as server:
-        ran = await run_ralph(["discover", REQUEST, "--headless", "--yes"], project, server)
-        assert ran.status == 0, ran.stderr
-        (started,) = [e for e in events_of(project) if isinstance(e, ev.LoopStarted)]
-        assert started.request == REQUEST == Project(project).load().state.request
-        change = RunRequest(text="Number the tasks.", only=Phase.PLANNING, assume_yes=True)
-        run = await play(project, server, request=change)
-    (started,) = run.of(ev.LoopStarted)
-    assert started.request == REQUEST, "feedback on a plan is no request"
-
-
-async def test_nothing_but_specs_is_written_in_discovery(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [])
-    request = RunRequest(text=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
-    script = discovers().replace(
-        "turns:\n", "turns:\n    - write: {path: main.py, content: x}\n", 1
-    )
-    async with serving(scenario(script)) as server:
-        run = await play(project, server, request=request)
-    assert not (project / "main.py").exists()
-    assert len(run.of(ev.ToolDenied)) == 1
 
 
 @pytest.mark.long
@@ -569,9 +555,9 @@ async def test_the_persons_own_specs_are_neither_asked_for_nor_removed(tmp_path:
     checked = [e for e in events_of(project) if isinstance(e, ev.SpecsChecked)]
     assert checked[-1].valid == ("greeter.md",)
     assert not checked[-1].problems
-    ran = await run_ralph(["reset", "--yes"], project, server)
-    assert "removed  docs/specs/greeter.md" in ran.stdout
-    assert "yours, kept  docs/specs/ (2 files)" in ran.stdout
+    reset = await beside("reset", "--yes", cwd=project)
+    assert "removed  docs/specs/greeter.md" in reset.stdout
+    assert "yours, kept  docs/specs/ (2 files)" in reset.stdout
     assert sorted(p.name for p in (project / "docs/specs").iterdir()) == [
         "design.md",
         "greeter-notes.md",
@@ -590,9 +576,9 @@ async def test_a_second_request_that_was_interrupted_is_discovered(tmp_path: Pat
         ran = await run_ralph(["run", "Shout it", "--headless"], project, server)
         assert ran.status == 4, ran.stdout + ran.stderr
         asked = Controls(project).open_questions()[0].id
-        ran = await run_ralph(["answer", asked, "2"], project, server)
-        assert ran.status == 0, ran.stdout + ran.stderr
-        planned = await run_ralph(["run", "--dry-run"], project, server)
+        answered = await beside("answer", asked, "2", cwd=project)
+        assert answered.returncode == 0, answered.stdout + answered.stderr
+        planned = await beside("run", "--dry-run", cwd=project)
         assert "A session turns the request into specs" in planned.stdout
         ran = await run_ralph(["run", "--headless"], project, server)
     assert ran.status == 4, "the new specs wait for the approval"
