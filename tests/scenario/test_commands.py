@@ -1,7 +1,6 @@
 """Checks as people write them, on the real CLI: run as written, and questioned before anything is spent."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,10 @@ from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
+from tests.cli.processes import beside
 from tests.harness.model import serving
 from tests.harness.projects import make_project, plan_of, task, task_of
-from tests.harness.real_processes import Ran, run_ralph
+from tests.harness.real_processes import Ran, ralph_environment, run_ralph
 from tests.harness.scenarios import finishes, scenario, stops_without_claim
 from tests.scenario.running import play
 from tests.scenario.test_sandbox import SANDBOX
@@ -105,25 +105,35 @@ async def test_a_variable_is_passed_on_and_ci_ends_a_watch_mode(tmp_path: Path) 
     assert ran.status == 0, ran.stdout
 
 
-async def test_until_works_until_the_command_passes(tmp_path: Path) -> None:
+async def test_until_works_until_the_command_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     count = "echo >> ../runs; test -f task-001.txt || test -f task-002.txt\n"
     files = {"check.sh": count, "guard.sh": "true\n"}
     project = make_project(tmp_path, (), ("sh guard.sh",), files=files)
-    dead = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    dead = "http://127.0.0.1:9"
 
-    async def until(*words: str, environment: Mapping[str, str] | None = None) -> Ran:
-        return await run_ralph(["until", *words, "--headless"], project, server, environment)
+    async def until(*words: str) -> Ran:
+        return await run_ralph(["until", *words, "--headless"], project, server)
 
     async with serving(scenario(finishes("task-001"), finishes("task-002"))) as server:
-        for command, environment, status, said in (
-            ("nosuchtool", {}, 3, "`nosuchtool` cannot start: `nosuchtool` is not installed"),
-            ("sh check.sh || true", {}, 3, "the status of `sh check.sh` is lost"),
-            ("git push", {}, 3, "`git push` may not run"),
-            ("sh check.sh", dead, 3, "Nothing listens at http://127.0.0.1:9"),
+        for name, value in ralph_environment(server, tmp_path).items():
+            monkeypatch.setenv(name, value)
+        for command, place, status, said in (
+            (
+                "nosuchtool",
+                server.url,
+                3,
+                "`nosuchtool` cannot start: `nosuchtool` is not installed",
+            ),
+            ("sh check.sh || true", server.url, 3, "the status of `sh check.sh` is lost"),
+            ("git push", server.url, 3, "`git push` may not run"),
+            ("sh check.sh", dead, 3, f"Nothing listens at {dead}"),
             ("true", dead, 0, "Nothing to do: `true` passes already."),
         ):
-            ran = await until(command, environment=environment)
-            assert (ran.status, said in ran.stdout + ran.stderr) == (status, True), ran
+            monkeypatch.setenv("ANTHROPIC_BASE_URL", place)
+            ended = await beside("until", command, "--headless", cwd=project)
+            assert (ended.returncode, said in ended.stdout + ended.stderr) == (status, True), ended
             assert not plan_of(project).tasks
         assert not server.requests
         runs = tmp_path / "runs"
@@ -149,12 +159,13 @@ async def test_until_replaces_only_a_task_of_its_own_that_nobody_began(tmp_path:
     async with serving(scenario(stops_without_claim("task-001"))) as server:
         stuck = ["until", "test -f a.txt", "--headless", "--once"]
         assert (await run_ralph(stuck, project, server)).status == 1
-        other = await run_ralph(["until", "test -f b.txt", "--headless"], project, server)
+        another = ["until", "test -f b.txt", "--headless"]
+        other = await beside(*another, cwd=project)
         assert "remove it: ralph drop task-001" in other.stderr
         assert (await run_ralph(stuck, project, server)).status == 1, "it continues"
         assert task_of(project, "task-001").iterations == 2
         for words in (["drop", "task-001"], ["add", "Mine", "--check", "test -f c.txt"]):
-            assert (await run_ralph(words, project, server)).status == 0
-        other = await run_ralph(["until", "test -f b.txt", "--headless"], project, server)
+            assert (await beside(*words, cwd=project)).returncode == 0
+        other = await beside(*another, cwd=project)
         assert "remove them (`ralph drop task-001`)" in other.stderr
         assert [task.description for task in plan_of(project).tasks] == ["Mine"]

@@ -1,6 +1,7 @@
 """Ralph commits finished tasks, on the real CLI and real git: branch, messages, hooks, secrets, crashes."""
 
 import json
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -225,8 +226,13 @@ async def test_work_that_was_stopped_goes_on_in_the_changed_tree(tmp_path: Path)
     ]
 
 
+def put_back(project: Path, hint: str) -> None:
+    command = hint.partition("the repository: ")[2]
+    subprocess.run(command, shell=True, cwd=project, check=True)
+
+
 async def test_the_agents_own_commit_stops_the_run_and_is_not_built_on(tmp_path: Path) -> None:
-    project = committing(tmp_path, task("a"))
+    project = committing(tmp_path, task("a"), task("b"))
     sly = "/usr/bin/env -i PATH=/usr/bin:/bin git -c user.name=x -c user.email=x@x commit --allow-empty -m sly"
     (project / "sly.sh").write_text(f"#!/bin/sh\n{sly}\n")
     git(project, "add", "-A")
@@ -247,3 +253,9 @@ async def test_the_agents_own_commit_stops_the_run_and_is_not_built_on(tmp_path:
     assert "the repository changed while the agent worked" in run.end.reason
     assert subjects(project) == ["sly", "Add a script", "Begin"]
     assert not run.of(ev.WorkCommitted)
+    assert "branch feature/project was moved" in run.end.reason
+    assert len(run.of(ev.IterationStarted)) == 1, "nothing more is spent"
+    told = [notice.text for notice in run.of(ev.Notice) if notice.level == "error"]
+    assert any("git update-ref refs/heads/feature/project" in text for text in told)
+    put_back(project, run.end.hint)
+    assert subjects(project) == ["Add a script", "Begin"]

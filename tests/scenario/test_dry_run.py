@@ -51,6 +51,16 @@ def contents(root: Path) -> dict[str, str]:
     }
 
 
+SPEC = """\
+# Greeter
+
+## Languages
+French greets with bonjour.
+
+## Volume
+Never louder than a whisper.
+"""
+
 STEPS: Mapping[str, object] = {
     "steps": {
         "deps": {"type": "command", "run": "true", "once": True},
@@ -76,10 +86,16 @@ async def test_the_next_run_does_what_was_told(tmp_path: Path, own: OwnPrompt | 
     criteria: JsonValue = [f"`{ALWAYS_GREEN}`", "`uv run python -c 'pass' # own`"]
     tasks = [
         task("later", priority=2),
-        task("first", priority=1, verification_criteria=criteria, model="haiku"),
+        task(
+            "first",
+            description="Do specs/greeter.md#languages",
+            priority=1,
+            verification_criteria=criteria,
+            model="haiku",
+        ),
         task("waits", priority=0, dependencies=["first"]),
     ]
-    project = make_project(tmp_path, tasks, config=STEPS)
+    project = make_project(tmp_path, tasks, config=STEPS, files={"specs/greeter.md": SPEC})
     Project(project).transact(lambda docs: docs.with_state(iteration_count=4))
     Project(project).queue_injection("Use argparse.")
     request = RunRequest(once=True, prompt=own)
@@ -98,6 +114,11 @@ async def test_the_next_run_does_what_was_told(tmp_path: Path, own: OwnPrompt | 
     assert told.prompt_chars == started.prompt_chars
     assert told.prompt is not None
     assert told.prompt in _texts(asked)
+    if own is None:
+        assert "The requirements are in specs/greeter.md." in told.prompt
+        assert "bonjour" in told.prompt
+        assert "whisper" not in told.prompt, "only what the task names"
+        assert "bonjour" not in str(asked["system"]), "what varies stays behind what does not"
     assert (told.model, "haiku" in str(asked["model"])) == ("haiku", True)
     assert told.max_iterations == run.end.iterations == 1
     assert list(told.checks) == [e.receipt.command for e in run.of(ev.GateChecked)]

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
@@ -179,43 +178,3 @@ async def test_what_a_script_tells_of_secrets_is_kept_nowhere(
     ]
     assert [p.name for p in files if p.stat().st_mode & 0o077] == []
     assert (project / ".ralph" / ".gitignore").read_text() == "*\n"
-
-
-def git_made_by(script: str) -> str:
-    return scenario(
-        f"""
-        - name: runs a script
-          task: a
-          turns:
-            - bash: {script}
-            - ralph: {{mark_task_complete: {{task_id: a, verification_notes: Done.}}}}
-              write: {{path: done.txt, content: done}}
-            - when: {{last_result: "ACCEPTED:"}}
-              say: Done.
-        """
-    )
-
-
-SLY = (
-    "env -i PATH=/usr/bin:/bin git -c user.name=x -c user.email=x commit -q --allow-empty -m sly\n"
-)
-
-
-@pytest.mark.parametrize("others", [0, pytest.param(1, marks=pytest.mark.long)])
-async def test_a_commit_that_got_through_stops_the_loop_and_can_be_put_back(
-    tmp_path: Path, others: int
-) -> None:
-    tasks = [task("a"), *(task(f"b{n}") for n in range(others))]
-    project = make_project(tmp_path, tasks, files={"sly.sh": SLY})
-    repository(project)
-    async with serving(git_made_by("sh sly.sh")) as server:
-        run = await play(project, server)
-    assert log(project).startswith("sly ")
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
-    assert "branch main was moved" in run.end.reason
-    assert len(run.of(ev.IterationStarted)) == 1, "nothing more is spent"
-    told = [notice.text for notice in run.of(ev.Notice) if notice.level == "error"]
-    assert any("git update-ref refs/heads/main" in text for text in told)
-    back = run.end.hint.partition("the repository: ")[2]
-    shell(back, project)
-    assert log(project) == "1 HEAD -> main\n"

@@ -17,7 +17,7 @@ from ralph_tui.store.backup.mirror import mirror_of
 from tests.engine.verification.evidence.projects import write
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
-from tests.harness.scenarios import finishes, scenario
+from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 
 NODE = """\
@@ -66,16 +66,12 @@ def with_environments(root: Path) -> None:
     write(site, {"site_only.py": "NAME = 'site'\n"})
 
 
-def with_repository(root: Path) -> None:
-    subprocess.run(["git", "init", "-q", root], check=True)
-
-
 def kept(directory: Path) -> int:
     """The bytes on disk below a directory."""
     return sum(path.lstat().st_blocks * 512 for path in directory.rglob("*"))
 
 
-@pytest.mark.parametrize("sandbox", ["off", "auto"])
+@pytest.mark.parametrize("sandbox", [pytest.param("off", marks=pytest.mark.long), "auto"])
 async def test_a_monorepo_with_changed_tests_is_judged_with_what_git_ignores(
     tmp_path: Path, sandbox: str
 ) -> None:
@@ -107,15 +103,3 @@ async def test_a_monorepo_with_changed_tests_is_judged_with_what_git_ignores(
     assert [(one.place, one.counts is not None) for one in receipts] == [(Place.COPY, True)] * 2
     assert kept(mirror_of(project)) < LARGEST
     assert not list(project.rglob("packages/app/node_modules/.*"))
-
-
-async def test_what_no_tree_holds_is_named_once(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a"), task("b", dependencies=["a"])])
-    with_repository(project / "lib/inner")
-    async with serving(scenario(finishes("a"), finishes("b"))) as server:
-        run = await play(project, server)
-    told = [notice.text for notice in run.of(ev.Notice) if "Left out" in notice.text]
-    assert told == [
-        "Left out of undo and review: lib/inner (too large, not readable, or a repository of its own)."
-    ]
-    assert task_of(project, "b").status is TaskStatus.COMPLETE

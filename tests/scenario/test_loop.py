@@ -12,7 +12,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
-from tests.harness.projects import HAS_FILE, events_of, make_project, task, task_of
+from tests.harness.projects import HAS_FILE, events_of, git, make_project, task, task_of
 from tests.harness.scenarios import (
     claims_in_vain,
     claims_too_early,
@@ -32,6 +32,7 @@ async def test_a_plan_is_finished_by_claims_that_are_refused_or_forgotten_at_fir
 ) -> None:
     tasks = [task("b", dependencies=["a"], priority=1), task("a", priority=2)]
     project = make_project(tmp_path, tasks, [HAS_FILE.format(name="a.txt")])
+    git(tmp_path, "init", "-q", str(project / "lib/inner"))
     async with serving(scenario(claims_too_early("a"), claims_when_reminded("b"))) as server:
         run = await play(project, server)
         assert server.unmatched == []
@@ -54,6 +55,10 @@ async def test_a_plan_is_finished_by_claims_that_are_refused_or_forgotten_at_fir
     assert run.end.cost_usd > 0
     refused, *others = [e.outcome for e in run.of(ev.ToolFinished)]
     assert (refused, {*others}) == (ev.ToolOutcome.ERROR, {ev.ToolOutcome.OK})
+    told = [notice.text for notice in run.of(ev.Notice) if "Left out" in notice.text]
+    assert told == [
+        "Left out of undo and review: lib/inner (too large, not readable, or a repository of its own)."
+    ]
     live = ""
     for event in run.events:
         if isinstance(event, ev.TextDelta):

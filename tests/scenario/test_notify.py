@@ -8,6 +8,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.request import RunRequest
+from tests.cli.processes import beside
 from tests.engine.test_notifications import hook_of
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task
@@ -18,7 +19,9 @@ from tests.scenario.running import play
 KEY = "wh-0123456789abcdef"
 
 
-async def test_a_finished_run_is_told_and_the_key_stays_hidden(tmp_path: Path) -> None:
+async def test_a_finished_run_is_told_and_the_key_stays_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The address is a secret: it is in no event, no file of ralph's and no output."""
     told = tmp_path / "told.json"
     async with hook_of() as hook, serving(scenario(finishes("a"))) as server:
@@ -27,11 +30,11 @@ async def test_a_finished_run_is_told_and_the_key_stays_hidden(tmp_path: Path) -
             "webhook": f"http://127.0.0.1:{hook.port}/${{HOOK_KEY}}",
         }
         project = make_project(tmp_path, [task("a")], config={"notify": notify})
-        known = {"HOOK_KEY": KEY}
-        ran = await run_ralph(["build", "--json"], project, server, environment=known)
-        shown = await run_ralph(["config", "show"], project, environment=known)
-        tested = await run_ralph(["notify", "--test"], project, environment=known)
-        listed = await run_ralph(["notify"], project, environment=known)
+        monkeypatch.setenv("HOOK_KEY", KEY)
+        ran = await run_ralph(["build", "--json"], project, server)
+        shown = await beside("config", "show", cwd=project)
+        tested = await beside("notify", "--test", cwd=project)
+        listed = await beside("notify", cwd=project)
     assert ran.status == 0
     events = [json.loads(line) for line in ran.stdout.splitlines()]
     assert events[-1]["type"] == "loop_finished"
@@ -42,7 +45,7 @@ async def test_a_finished_run_is_told_and_the_key_stays_hidden(tmp_path: Path) -
     assert test["event"] == "test"
     assert json.loads(told.read_text(encoding="utf-8"))["event"] == "test"
     assert hook.heads[0].startswith(f"POST /{KEY} HTTP/1.1")
-    assert tested.status == 1
+    assert tested.returncode == 1
     assert "the webhook at 127.0.0.1: sent" in tested.stdout
     assert "`sh -c 'exit 7'`: failed, exit status 7" in tested.stdout
     assert "${HOOK_KEY}" in shown.stdout
@@ -59,9 +62,9 @@ async def test_a_webhook_without_its_variable_is_found_before_anything_is_spent(
     project = make_project(tmp_path, [task("a")], config=config)
     async with serving(scenario(finishes("a"))) as server:
         ran = await run_ralph(["build", "--headless"], project, server)
-        dry = await run_ralph(["build", "--dry-run"], project)
+        dry = await beside("build", "--dry-run", cwd=project)
         assert not server.requests
-    assert (ran.status, dry.status) == (3, 3)
+    assert (ran.status, dry.returncode) == (3, 3)
     assert "notify.webhook: the environment variable HOOK_KEY is not set." in ran.stderr
     assert ran.stderr.splitlines()[-2:] == dry.stderr.splitlines()[-2:]
 

@@ -169,7 +169,7 @@ MINE = f"echo m > mine.txt && git add mine.txt && {COMMIT} 'my work'"
 @pytest.mark.parametrize(
     ("sandbox", "command"),
     [
-        ("off", BESIDE),
+        pytest.param("off", BESIDE, marks=pytest.mark.long),
         pytest.param(
             "auto",
             f"{MINE} && git config core.pager less && {BESIDE}",
@@ -264,27 +264,6 @@ async def test_what_a_person_takes_from_under_the_agent_stops_the_run_and_says_w
 
 
 @pytest.mark.long
-async def test_ralph_commits_on_top_of_a_persons_commit(tmp_path: Path, pause: Pause) -> None:
-    project = in_repository(tmp_path)
-    (project / ".ralph/.gitignore").write_text("*\n")
-    who = "git config user.name me && git config user.email me@example.org"
-    shell(f"{who} && git rm -rqf --cached .ralph && {COMMIT} clean && git checkout -qb x", project)
-
-    async def commits(root: Path) -> None:
-        shell(f"{COMMIT} mine", root)
-
-    overrides = {"git.commit": "task"}
-    run = await played(project, pause, commits, WRITES, overrides)
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0), run.end
-    subjects = shell("git log --reverse --format=%s", project).splitlines()
-    assert subjects[:3] == ["first", "clean", "mine"]
-    assert len(subjects) == 5
-    assert len(run.of(ev.RepositoryChanged)) == 1
-    assert len(run.of(ev.WorkCommitted)) == 2
-    assert task_of(project, "b").status is TaskStatus.COMPLETE
-
-
-@pytest.mark.long
 async def test_ralph_commits_on_top_of_the_persons_commit(tmp_path: Path, pause: Pause) -> None:
     project = in_repository(tmp_path)
     shell(
@@ -299,3 +278,5 @@ async def test_ralph_commits_on_top_of_the_persons_commit(tmp_path: Path, pause:
     subjects = shell("git log --format=%s", project).splitlines()
     assert subjects == ["feat: b - Do b", "feat: a - Do a", "my work", "first"]
     assert [e.commits[0].split(" ", 1)[1] for e in run.of(ev.RepositoryChanged)] == ["my work"]
+    assert len(run.of(ev.WorkCommitted)) == 2
+    assert task_of(project, "b").status is TaskStatus.COMPLETE

@@ -18,8 +18,9 @@ from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
-from tests.harness.real_processes import PYTHON_HERE
+from tests.harness.real_processes import PYTHON_HERE, run_ralph
 from tests.harness.scenarios import finishes, scenario, works_forever
+from tests.harness.waiting import until
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
 from tests.scenario.test_trouble import once
 
@@ -61,8 +62,11 @@ async def test_a_client_sees_pauses_resumes_adds_injects_and_stops(tmp_path: Pat
             assert shown["current_task"] == "a"
             assert shown["running"]["run_id"]
             assert "after this iteration" in await ask(mcp, "pause")
-            assert "now" in await ask(mcp, "pause")
+            await run.until_told(ev.PauseRequested)
+            paused = await run_ralph(["pause"], project)
+            assert (paused.status, "now" in paused.stdout) == (0, True), paused
             await run.until_told(ev.LoopPaused)
+            assert task_of(project, "a").status is TaskStatus.PENDING
             assert "Added task-" in await ask(
                 mcp, "add", description="Write the guide", criteria=["$ true"], after=["b"]
             )
@@ -76,6 +80,9 @@ async def test_a_client_sees_pauses_resumes_adds_injects_and_stops(tmp_path: Pat
             listed = json.loads(await ask(mcp, "tasks", pending=True))
             assert "a" not in [line["id"] for line in listed]
             assert listed[-1]["waits_for"] == ["b"]
+            await run.until_told(ev.IterationStarted, lambda e: e.task_id == "b")
+            seen = len(run.of(ev.ToolFinished))
+            await until(lambda: len(run.of(ev.ToolFinished)) > seen, what="work on b")
             assert "stops now" in await ask(mcp, "stop", now=True)
 
     async with serving(
@@ -84,8 +91,15 @@ async def test_a_client_sees_pauses_resumes_adds_injects_and_stops(tmp_path: Pat
         run = await play(project, server, meanwhile=person)
         prompts = {r.script: json.dumps(r.body["messages"]) for r in server.requests if r.turn == 0}
     assert words in prompts["finishes a"]
-    assert run.end.status is LoopStatus.INTERRUPTED
-    assert task_of(project, "a").status is TaskStatus.COMPLETE
+    assert [e.now for e in run.of(ev.PauseRequested)] == [False, True]
+    assert [e.outcome.value for e in run.of(ev.IterationFinished)] == [
+        "interrupted", "complete", "interrupted",
+    ]  # fmt: skip
+    ended = (run.end.status, run.end.exit_code, run.end.reason)
+    assert ended == (LoopStatus.INTERRUPTED, 130, "stopped on request")
+    done, left = task_of(project, "a"), task_of(project, "b")
+    assert (done.status, done.retry_count) == (TaskStatus.COMPLETE, 0)
+    assert left.status is TaskStatus.PENDING
 
 
 async def test_the_loops_agent_gets_no_server_from_a_command_or_a_script(tmp_path: Path) -> None:

@@ -6,15 +6,13 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import IterationOutcome, LoopStatus
-from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.engine.control.controls import Controls
+from tests.cli.processes import inside
 from tests.harness.model import serving
 from tests.harness.projects import ALWAYS_GREEN, make_project, task, task_of
 from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
-from tests.scenario.test_trouble import once
 
 HELD = {"safety.sandbox": "required"}
 """No command can write ralph's documents, so that an edit at any time is the person's."""
@@ -23,27 +21,6 @@ HELD = {"safety.sandbox": "required"}
 async def ralph(project: Path, *args: str) -> None:
     ran = await run_ralph(args, project)
     assert ran.status == 0, ran.stderr
-
-
-async def test_pause_now_and_resume_from_another_process(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-
-    async def person(run: Run) -> None:
-        await run.until_told(ev.ToolFinished)
-        await ralph(project, "pause")
-        await run.until_told(ev.PauseRequested)
-        await ralph(project, "pause")
-        await run.until_told(ev.LoopPaused)
-        assert task_of(project, "a").status is TaskStatus.PENDING
-        await ralph(project, "resume")
-
-    async with serving(scenario(once(works_forever("a")), finishes("a"))) as server:
-        run = await play(project, server, meanwhile=person)
-    outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
-    assert outcomes == [IterationOutcome.INTERRUPTED, IterationOutcome.COMPLETE]
-    assert [e.now for e in run.of(ev.PauseRequested)] == [False, True]
-    assert task_of(project, "a").retry_count == 0
-    assert run.end.exit_code == 0
 
 
 @pytest.mark.long
@@ -64,20 +41,6 @@ async def test_hold_from_another_process_and_a_model_for_one_task(tmp_path: Path
     assert "ralph release" in run.end.hint
     assert "opus" in models["finishes b"]
     assert "opus" not in models["finishes c"]
-
-
-async def test_stop_now_ends_the_turn_and_puts_the_task_back(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-
-    async def person(run: Run) -> None:
-        await run.until_told(ev.ToolFinished)
-        await ralph(project, "stop", "--now")
-
-    async with serving(scenario(works_forever("a"))) as server:
-        run = await play(project, server, meanwhile=person)
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.INTERRUPTED, 130)
-    assert run.end.reason == "stopped on request"
-    assert task_of(project, "a").status is TaskStatus.PENDING
 
 
 @pytest.mark.long
@@ -134,12 +97,10 @@ async def test_an_edit_that_is_not_valid_is_named_and_the_run_waits_for_its_corr
     assert not list(plan.parent.glob("*.corrupt-*"))
 
 
-async def test_nothing_to_pause_is_said_plainly(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    ran = await run_ralph(["pause"], project)
-    assert ran.status == 3
+def test_nothing_to_pause_is_said_plainly(tmp_path: Path) -> None:
+    ran = inside("pause", cwd=make_project(tmp_path, [task("a")]))
+    assert ran.returncode == 3
     assert "No loop is running" in ran.stderr
-    assert "Traceback" not in ran.stderr
 
 
 async def test_a_steered_turn_hears_the_words(tmp_path: Path) -> None:
