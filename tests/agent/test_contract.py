@@ -108,9 +108,7 @@ def script(*turns: str) -> str:
 @pytest.mark.parametrize(
     "phase",
     [
-        phase
-        if phase in {Phase.PLANNING, Phase.BUILDING}
-        else pytest.param(phase, marks=pytest.mark.long)
+        phase if phase is Phase.BUILDING else pytest.param(phase, marks=pytest.mark.long)
         for phase in Phase
     ],
 )
@@ -135,14 +133,18 @@ async def test_the_cli_offers_exactly_the_tools_of_the_phase(phase: Phase, tmp_p
     assert names - {PLACEHOLDER} == expected | ours
 
 
-async def test_usage_has_the_fields_we_read(tmp_path: Path) -> None:
+async def test_usage_has_the_fields_we_read_and_stderr_goes_to_the_log_not_to_ours(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     usage = "{say: hi, usage: {input: 7, output: 11, cache_read: 13, cache_creation: 17}}"
     async with serving(script(usage)) as server:
-        agent = ClaudeAgent(cli_environment(server, tmp_path))
+        environment = {**cli_environment(server, tmp_path), "DEBUG": "1"}
+        agent = ClaudeAgent(environment, log=tmp_path / "cli.log")
         session = await agent.open(spec(tmp_path), Recorder())
         items = await turn(session, "go")
-        await session.close()
+        await asyncio.gather(session.close(), session.close())
         await agent.close()
+    assert capfd.readouterr() == ("", "")
     reports = [i for i in items if isinstance(i, TurnUsage)]
     assert reports[0].usage.context == 7 + 11 + 13 + 17
     assert reports[-1].session_cost_usd > 0
@@ -226,23 +228,21 @@ async def test_a_denied_or_unguarded_tool_does_not_run(
     assert any(isinstance(i, ev.ToolDenied) for i in items)
 
 
-@pytest.mark.parametrize("path", [".git/config", ".claude/settings.json"])
-async def test_what_the_cli_asks_about_does_not_run_unless_it_is_allowed(
-    path: str, tmp_path: Path
-) -> None:
-    supervisor = Recorder()
-    write = f"{{write: {{path: {path}, content: x}}}}"
-    async with serving(script(write, "say: bye")) as server:
+async def test_what_the_cli_asks_about_does_not_run_unless_it_is_allowed(tmp_path: Path) -> None:
+    supervisor, paths = Recorder(), (".git/config", ".claude/settings.json")
+    writes = [f"{{write: {{path: {path}, content: x}}}}" for path in paths]
+    async with serving(script(*writes, "say: bye")) as server:
         agent = ClaudeAgent(cli_environment(server, tmp_path))
         session = await agent.open(spec(tmp_path), supervisor)
         items = await turn(session, "go")
         await session.close()
         await agent.close()
-    assert not (tmp_path / path).exists()
-    assert any(isinstance(i, ev.ToolDenied) and i.rule == "cli-permission" for i in items)
-    (wanted,) = supervisor.wanted
-    assert "Claude requested permissions to" in wanted.reason
-    assert path in wanted.argument
+    assert [path for path in paths if (tmp_path / path).exists()] == []
+    denied = [i.rule for i in items if isinstance(i, ev.ToolDenied)]
+    assert denied == ["cli-permission"] * 2
+    for path, wanted in zip(paths, supervisor.wanted, strict=True):
+        assert "Claude requested permissions to" in wanted.reason
+        assert path in wanted.argument
 
 
 @pytest.mark.parametrize(
@@ -287,16 +287,3 @@ async def test_a_standby_session_is_used_when_it_fits(tmp_path: Path) -> None:
             assert ended.failure is None
             await session.close()
         await agent.close()
-
-
-async def test_the_clis_stderr_goes_to_the_log_not_to_ours(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    log = tmp_path / "cli.log"
-    async with serving(script("say: hi")) as server:
-        agent = ClaudeAgent({**cli_environment(server, tmp_path), "DEBUG": "1"}, log=log)
-        session = await agent.open(spec(tmp_path), Recorder())
-        await turn(session, "go")
-        await asyncio.gather(session.close(), session.close())
-        await agent.close()
-    assert capfd.readouterr() == ("", "")

@@ -79,23 +79,9 @@ async def test_both_ways_at_once_are_one_claim(tmp_path: Path) -> None:
     assert outcomes(run) == [IterationOutcome.INCOMPLETE]
 
 
-SAID_ELSEWHERE = {
-    "in a fence": f'say: "This ends a task:\\n```\\n{PROMISE}\\n```"',
-    "in an open fence": f'say: "```\\n{PROMISE}"',
-    "other words": 'say: "<promise>DONE</promise>"',
-    "in a sentence": f'say: "I cannot say {PROMISE} yet."',
-    "in a tool result": f"bash: echo; echo '{PROMISE}'",
-    "in an earlier message": f"{{say: {FINAL}, bash: ls}}",
-}
-
-
-@pytest.mark.parametrize(
-    "where",
-    [w if w == "in a fence" else pytest.param(w, marks=pytest.mark.long) for w in SAID_ELSEWHERE],
-)
-async def test_anywhere_else_it_is_no_claim(tmp_path: Path, where: str) -> None:
-    last = "say: That was it."
-    run = await played(tmp_path, script(WRITES, SAID_ELSEWHERE[where], last, last))
+async def test_in_an_earlier_message_or_a_tool_result_it_is_no_claim(tmp_path: Path) -> None:
+    earlier, last = f"{{say: {FINAL}, bash: ls}}", "say: That was it."
+    run = await played(tmp_path, script(WRITES, earlier, f"bash: echo '{PROMISE}'", last, last))
     assert run.of(ev.GateStarted) == []
     (ended,) = run.of(ev.IterationFinished)
     assert ended.reason == "the model stopped without claiming the task"
