@@ -79,7 +79,6 @@ async def test_a_silent_cli_is_noticed(tmp_path: Path, fault: str) -> None:
     ("fault", "failure", "exit_code"),
     [
         ("status, status: 400, message: Your credit balance is too low", FailureClass.BILLING, 3),
-        ("status, status: 401", FailureClass.AUTHENTICATION, 3),
         pytest.param(
             "status, status: 400, message: nonsense",
             FailureClass.BAD_REQUEST,
@@ -87,8 +86,6 @@ async def test_a_silent_cli_is_noticed(tmp_path: Path, fault: str) -> None:
             marks=pytest.mark.long,
         ),
         pytest.param("status, status: 413", FailureClass.BAD_REQUEST, 3, marks=pytest.mark.long),
-        pytest.param("status, status: 402", FailureClass.BILLING, 3, marks=pytest.mark.long),
-        pytest.param("status, status: 404", FailureClass.BAD_REQUEST, 3, marks=pytest.mark.long),
         pytest.param(
             "status, status: 429, retry_after: 3600",
             FailureClass.USAGE_LIMIT,

@@ -20,13 +20,14 @@ from ralph_tui.present.text.status_labels import ITERATION
 from ralph_tui.store.project import Project
 from tests.cli.processes import beside
 from tests.harness.model import serving
-from tests.harness.projects import HAS_FILE, events_of, make_project, plan_of, task, task_of
+from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of
 from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
 
 REQUEST = "A greeter that says hello"
+DISCOVERS = RunRequest(text=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
 
 SPEC = """\
 # Greeter
@@ -180,13 +181,12 @@ async def test_nobody_there_and_yes_to_everything(tmp_path: Path) -> None:
 
 async def test_discovery_writes_specs_with_their_sections_and_nothing_else(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
-    request = RunRequest(text=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
     script = discovers(bad_first=True).replace(
         "turns:\n", "turns:\n    - write: {path: main.py, content: x}\n", 1
     )
     change = RunRequest(text="Number the tasks.", only=Phase.PLANNING, assume_yes=True)
     async with serving(scenario(script, plans())) as server:
-        run = await play(project, server, request=request)
+        run = await play(project, server, request=DISCOVERS)
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "discovers"]
         docs = Project(project).load()
         planned = await play(project, server, request=change)
@@ -548,11 +548,11 @@ async def test_the_persons_own_specs_are_neither_asked_for_nor_removed(tmp_path:
     tries = "    - write: {path: docs/specs/design.md, content: changed}\n"
     script = script.replace("  turns:\n", f"  turns:\n{tries}", 1)
     async with serving(scenario(script)) as server:
-        ran = await run_ralph(["discover", REQUEST, "--headless", "--yes"], project, server)
-    assert ran.status == 0, ran.stdout + ran.stderr
+        run = await play(project, server, request=DISCOVERS)
+    assert run.end.exit_code == 0, run.end
     assert [r.script for r in server.requests].count("discovers") == 3, "nobody was told to rewrite"
     assert (project / "docs/specs/design.md").read_text(encoding="utf-8") == OWN
-    checked = [e for e in events_of(project) if isinstance(e, ev.SpecsChecked)]
+    checked = run.of(ev.SpecsChecked)
     assert checked[-1].valid == ("greeter.md",)
     assert not checked[-1].problems
     reset = await beside("reset", "--yes", cwd=project)
@@ -571,16 +571,15 @@ async def test_a_second_request_that_was_interrupted_is_discovered(tmp_path: Pat
     second = second.replace("specs/greeter.md", "specs/louder.md")
     first = discovers().replace("name: discovers", "name: first\n  times: 1")
     async with serving(scenario(first, asking, second)) as server:
-        ran = await run_ralph(["discover", REQUEST, "--headless", "--yes"], project, server)
-        assert ran.status == 0, ran.stdout + ran.stderr
-        ran = await run_ralph(["run", "Shout it", "--headless"], project, server)
-        assert ran.status == 4, ran.stdout + ran.stderr
+        assert (await play(project, server, request=DISCOVERS)).end.exit_code == 0
+        cut = await play(project, server, request=RunRequest(text="Shout it"))
+        assert cut.end.exit_code == 4, cut.end
         asked = Controls(project).open_questions()[0].id
         answered = await beside("answer", asked, "2", cwd=project)
         assert answered.returncode == 0, answered.stdout + answered.stderr
         planned = await beside("run", "--dry-run", cwd=project)
         assert "A session turns the request into specs" in planned.stdout
-        ran = await run_ralph(["run", "--headless"], project, server)
-    assert ran.status == 4, "the new specs wait for the approval"
+        run = await play(project, server, request=RunRequest())
+    assert run.end.exit_code == 4, "the new specs wait for the approval"
     assert "second" in [r.script for r in server.requests]
     assert (project / "specs/louder.md").is_file()
