@@ -8,10 +8,9 @@ import math
 from dataclasses import asdict
 from pathlib import Path
 
-from ralph_tui.demo.request_log import RecordedRequest
 from ralph_tui.demo.scenario import Scenario
 from ralph_tui.demo.scenario_loader import load_scenario
-from ralph_tui.demo.server import ModelServer
+from ralph_tui.demo.server import ModelServer, RecordedRequest
 from ralph_tui.domain.errors import RalphError
 
 

@@ -5,8 +5,9 @@ import contextlib
 import hashlib
 import json
 import math
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +17,6 @@ from pydantic import JsonValue
 
 from ralph_tui.demo import messages, playback
 from ralph_tui.demo.http import BadRequestError, Reply, Request, read_request
-from ralph_tui.demo.request_log import RecordedRequest, RequestLog
 from ralph_tui.demo.scenario import Scenario, Turn, TurnScript
 from ralph_tui.demo.turn_selection import Choice, Step, choose, read_steps
 
@@ -64,6 +64,30 @@ _LOOPBACK_HOSTS = frozenset({LOOPBACK, "localhost", "[::1]"})
 _UNMATCHED_SHOWN = 200
 
 
+_SECRET_HEADERS = frozenset({"x-api-key", "authorization", "cookie"})
+
+
+@dataclass(frozen=True)
+class RecordedRequest:
+    """A request as it arrived, and the turn that answered it."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    """Headers with lower-case names, without secrets."""
+    body: dict[str, JsonValue]
+    size: int
+    """The size of the raw body in bytes."""
+    script: str = ""
+    turn: int | None = None
+    attempt: int = 0
+    """The number of earlier requests for the same turn."""
+
+    @property
+    def session(self) -> str:
+        return self.headers.get("x-claude-code-session-id", "")
+
+
 class ModelServer:
     """Plays one scenario. Use it as an async context manager.
 
@@ -85,7 +109,8 @@ class ModelServer:
         self.scenario = scenario
         self.speed = speed
         self.port = 0
-        self._log = RequestLog(keep, on_request)
+        self._requests: deque[RecordedRequest] = deque(maxlen=keep)
+        self._on_request = on_request
         self.unmatched: list[str] = []
         """Sentences about requests that no script covered. Tests assert that there are none."""
         self._attempts: Counter[str] = Counter()
@@ -117,7 +142,7 @@ class ModelServer:
 
     @property
     def requests(self) -> tuple[RecordedRequest, ...]:
-        return tuple(self._log.requests)
+        return tuple(self._requests)
 
     @property
     def model_requests(self) -> tuple[RecordedRequest, ...]:
@@ -126,14 +151,28 @@ class ModelServer:
     def environment(self, config_dir: Path) -> dict[str, str]:
         return cli_environment(self.url, config_dir)
 
-    async def wait_for(self, arrived: Callable[[], bool]) -> None:
-        """Wait until a condition on `requests` is true. It is checked after each arrival."""
-        await self._log.wait_for(arrived)
-
-    async def wait_for_turn(self, n: int) -> RecordedRequest:
-        """Wait for the n-th request that a script answers, counted from 1, and return it."""
-        await self.wait_for(lambda: len(self.model_requests) >= n)
-        return self.model_requests[n - 1]
+    def _record(
+        self,
+        request: Request,
+        body: dict[str, JsonValue],
+        *,
+        script: str = "",
+        turn: int | None = None,
+        attempt: int = 0,
+    ) -> None:
+        recorded = RecordedRequest(
+            method=request.method,
+            path=request.path,
+            headers={k: v for k, v in request.headers.items() if k not in _SECRET_HEADERS},
+            body=body,
+            size=len(request.body),
+            script=script,
+            turn=turn,
+            attempt=attempt,
+        )
+        if self._on_request:
+            self._on_request(recorded)
+        self._requests.append(recorded)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -163,16 +202,16 @@ class ModelServer:
             case "POST", "/v1/messages":
                 await self._messages(request, reply)
             case "POST", "/v1/messages/count_tokens":
-                await self._log.record(request, _parsed(request))
+                self._record(request, _parsed(request))
                 count = len(request.body) // messages.BYTES_PER_TOKEN
                 await reply.send_json(HTTPStatus.OK, {"input_tokens": count})
             case "HEAD" | "GET", "/" | "/api/hello":
-                await self._log.record(request, {})
+                self._record(request, {})
                 await reply.send_json(
                     HTTPStatus.OK, {"ok": True}, with_body=request.method != "HEAD"
                 )
             case _:
-                await self._log.record(request, {})
+                self._record(request, {})
                 text = f"{request.method} {request.path} is not served here."
                 await reply.send_json(
                     HTTPStatus.NOT_FOUND,
@@ -184,7 +223,7 @@ class ModelServer:
         body = _parsed(request)
         sent = body.get("messages")
         if not isinstance(sent, list) or not sent:
-            await self._log.record(request, body)
+            self._record(request, body)
             text = "messages: a list with at least one message is required."
             await reply.send_json(
                 HTTPStatus.BAD_REQUEST, messages.error_json(HTTPStatus.BAD_REQUEST, text)
@@ -197,7 +236,7 @@ class ModelServer:
         if choice:
             await self._play(request, body, reply, choice, f"{conversation}{len(steps)}")
             return
-        await self._log.record(request, body)
+        self._record(request, body)
         text = playback.side_answer(body) or self._record_unmatched(steps[-1])
         await self._send(
             Turn(say=text), request, body, reply, _digest(conversation, str(len(steps)))
@@ -219,9 +258,7 @@ class ModelServer:
         key = _digest(place, choice.script.label, str(choice.index))
         attempt = self._attempts[key]
         self._attempts[key] += 1
-        await self._log.record(
-            request, body, script=choice.script.label, turn=choice.index, attempt=attempt
-        )
+        self._record(request, body, script=choice.script.label, turn=choice.index, attempt=attempt)
         await self._send(choice.turn, request, body, reply, _digest(key, str(attempt)), attempt)
 
     async def _send(

@@ -8,6 +8,7 @@ import pytest
 
 from tests.demo.client import answer, events, exchange, prompt, text
 from tests.harness.model import serving
+from tests.harness.waiting import until
 
 FAULTY = "scripts: [{{when: go, turns: [{{say: a long answer to the point, fault: {fault}}}]}}]"
 
@@ -55,7 +56,7 @@ async def test_the_server_ends_although_an_answer_hangs() -> None:
     async with asyncio.timeout(60):
         async with serving(FAULTY.format(fault="hang")) as server:
             asking = asyncio.create_task(exchange(server, prompt("go")))
-            await server.wait_for_turn(1)
+            await until(lambda: server.model_requests)
         with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
             await asking
 

@@ -148,8 +148,7 @@ scripts:
 """
     async with serving(scenario) as server, session(server, tmp_path) as claude:
         asking = asyncio.create_task(claude.ask("Hang"))
-        await server.wait_for_turn(1)
-        await until(lambda: bool(claude.heard))
+        await until(lambda: server.model_requests and claude.heard)
         await claude.client.interrupt()
         assert (await asking).subtype == "error_during_execution"
         assert (await claude.ask("Go on")).result == "Gone on."

@@ -10,10 +10,9 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from ralph_tui.demo.scenario import Scenario
 from ralph_tui.demo.server import ModelServer
 from tests.demo.client import Json, answer, events, exchange, exchange_blocking, prompt, text
-from tests.harness.model import scenario_of, serving, serving_in_process, serving_in_thread
+from tests.harness.model import scenario_of, serving, serving_in_process
 
 HELLO = """
 scripts:
@@ -84,7 +83,7 @@ async def test_later_turns_read_most_of_their_context_from_the_cache() -> None:
 async def test_requests_are_kept_without_the_key() -> None:
     async with serving(HELLO) as server:
         await answer(server, prompt("hello"), **{"x-api-key": "secret", "x-other": "kept"})
-        request = await server.wait_for_turn(1)
+        (request,) = server.requests
     assert (request.script, request.turn, request.attempt) == ("hello", 0, 0)
     assert request.headers["x-other"] == "kept"
     assert "secret" not in str(request)
@@ -202,22 +201,6 @@ async def test_pace_is_divided_by_the_speed() -> None:
         assert 0.07 <= loop.time() - began < 1  # one wait and six words
 
 
-async def test_a_test_that_waits_for_a_request_that_never_comes_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("ralph_tui.demo.request_log.PATIENCE", 0.05)
-    async with serving(HELLO) as server:
-        with pytest.raises(TimeoutError):
-            await server.wait_for_turn(1)
-
-
-def test_in_a_thread() -> None:
-    with serving_in_thread(HELLO) as server:
-        body = json.dumps(prompt("hello", "x", "y")).encode()
-        assert exchange_blocking(server.port, "POST", "/v1/messages", body, {})[0] == 200
-        assert [request.turn for request in server.requests] == [1]
-
-
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     with serving_in_process(HELLO, tmp_path) as server:
         port = int(server.url.rpartition(":")[2])
@@ -234,8 +217,3 @@ def test_a_process_with_a_wrong_scenario_says_so(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert done.stderr.startswith("Scenario missing.yaml cannot be read: No such file")
     assert not (tmp_path / "port").exists()
-
-
-def test_a_scenario_is_a_value() -> None:
-    assert isinstance(scenario_of(HELLO), Scenario)
-    assert scenario_of(HELLO) == scenario_of(HELLO)
