@@ -20,9 +20,9 @@ from ralph_tui.engine.decisions.ask_person import requested, with_approval
 from ralph_tui.engine.run.dry_run import NextRun, look_ahead
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
+from tests.cli.processes import inside
 from tests.harness.model import serving
 from tests.harness.projects import ALWAYS_GREEN, make_project, task
-from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import claims_in_vain, finishes, scenario
 from tests.scenario.running import QUICK, play
 
@@ -247,16 +247,20 @@ async def test_a_run_that_would_be_refused_is_refused_in_the_same_words(
     assert (told.value.message, told.value.hint) == (refused.value.message, refused.value.hint)
 
 
-async def test_the_real_command_needs_no_login_and_writes_nothing(tmp_path: Path) -> None:
+def test_the_command_needs_no_login_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = make_project(tmp_path, [task("a", title="Red \x1b[31mtitle")])
     home = tmp_path / "home"
     home.mkdir()
     nobody = {"ANTHROPIC_API_KEY": "", "HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+    for name, value in nobody.items():
+        monkeypatch.setenv(name, value)
     before = contents(tmp_path)
-    ran = await run_ralph(["run", "--dry-run"], project, environment=nobody)
-    prompt = await run_ralph(["build", "--show-prompt"], project, environment=nobody)
+    ran = inside("run", "--dry-run", cwd=project)
+    prompt = inside("build", "--show-prompt", cwd=project)
     assert contents(tmp_path) == before
-    assert (ran.status, prompt.status, ran.stderr) == (0, 0, "")
+    assert (ran.returncode, prompt.returncode, ran.stderr) == (0, 0, "")
     assert "\x1b" not in ran.stdout
-    assert "nothing was started or written" in ran.last_line
+    assert "nothing was started or written" in ran.stdout.strip().splitlines()[-1]
     assert prompt.stdout.startswith("# Ralph Building Mode - Iteration 1")

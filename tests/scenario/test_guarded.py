@@ -11,6 +11,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
+from tests.harness.real_processes import PYTHON_HERE
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 
@@ -98,8 +99,13 @@ REACHES = {
     "tr '\\0' '\\n' < /proc/$PPID/environ": "process-memory",
     "tee $(ls .ralph/*.json) < /dev/null": "unreadable-command",
     "uv pip install left-pad": "uv-only",
+    "ralph mcp < /dev/null": "ralph-steering",
 }
 """What would end the loop, read its keys or change its state, by the rule that refuses it."""
+
+HELLO = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+SERVES = f'echo \'{HELLO}\' | {PYTHON_HERE} -c \'import runpy, sys; sys.argv[1:] = ["mcp"]; runpy.run_module("ralph_tui", run_name="__main__")\''
+"""A script is a way around the guard, which reads commands: there the process itself is refused."""
 
 ENDS_ITS_OWN = scenario(
     f"""
@@ -107,6 +113,7 @@ ENDS_ITS_OWN = scenario(
       task: a
       turns:
         - tools: {json.dumps([{"name": "Bash", "input": {"command": c}} for c in REACHES])}
+        - bash: "sh try.sh; echo status: $?"
         - bash: sleep 600 & kill $!; wait $!; echo "ended with $?"
         - ralph: {{mark_task_complete: {{task_id: a, verification_notes: Done.}}}}
           write: {{path: done.txt, content: done}}
@@ -116,13 +123,20 @@ ENDS_ITS_OWN = scenario(
 )
 
 
-async def test_an_agent_ends_what_it_started_but_not_ralph(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")], ["test -f done.txt"])
+async def test_an_agent_ends_what_it_started_but_neither_ends_nor_steers_ralph(
+    tmp_path: Path,
+) -> None:
+    files = {"try.sh": SERVES}
+    project = make_project(tmp_path, [task("a")], ["test -f done.txt"], files=files)
     async with serving(ENDS_ITS_OWN) as server:
         run = await play(project, server)
     assert [e.rule for e in run.of(ev.ToolDenied)] == list(REACHES.values())
     ended = [e.output for e in run.of(ev.ToolFinished) if "ended with" in e.output]
     assert ended == ["ended with 143"]
+    (tried,) = [e.output for e in run.of(ev.ToolFinished) if "status:" in e.output]
+    assert "may not change its state" in tried
+    assert "status: 3" in tried
+    assert "jsonrpc" not in tried
     assert task_of(project, "a").status is TaskStatus.COMPLETE
 
 

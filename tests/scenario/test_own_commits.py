@@ -141,6 +141,7 @@ async def test_a_persons_commit_between_two_calls_is_told_and_the_run_goes_on(
     assert told.summary == "tag mine was created"
 
 
+@pytest.mark.long
 async def test_a_commit_during_a_call_stops_the_run(tmp_path: Path, pause: Pause) -> None:
     project = in_repository(tmp_path)
 

@@ -18,7 +18,7 @@ from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
-from tests.harness.real_processes import PYTHON_HERE, run_ralph
+from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
@@ -100,31 +100,6 @@ async def test_a_client_sees_pauses_resumes_adds_injects_and_stops(tmp_path: Pat
     done, left = task_of(project, "a"), task_of(project, "b")
     assert (done.status, done.retry_count) == (TaskStatus.COMPLETE, 0)
     assert left.status is TaskStatus.PENDING
-
-
-async def test_the_loops_agent_gets_no_server_from_a_command_or_a_script(tmp_path: Path) -> None:
-    # The script is a way around the guard, which reads commands: there the process itself is refused.
-    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
-    script = f'echo \'{hello}\' | {PYTHON_HERE} -c \'import runpy, sys; sys.argv[1:] = ["mcp"]; runpy.run_module("ralph_tui", run_name="__main__")\''
-    project = make_project(tmp_path, [task("a")], files={"try.sh": script})
-    tries = """
-    - name: tries
-      task: a
-      turns:
-        - bash: "ralph mcp < /dev/null"
-        - bash: "sh try.sh; echo status: $?"
-        - ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}
-          write: {path: done.txt, content: done}
-        - when: {last_result: "ACCEPTED:"}
-          say: Done.
-    """
-    async with serving(scenario(tries)) as server:
-        run = await play(project, server)
-    assert [(e.name, e.rule) for e in run.of(ev.ToolDenied)] == [("Bash", "ralph-steering")]
-    (tried,) = [e for e in run.of(ev.ToolFinished) if "status:" in e.output]
-    assert "may not change its state" in tried.output
-    assert "status: 3" in tried.output
-    assert "jsonrpc" not in tried.output
 
 
 @pytest.mark.long

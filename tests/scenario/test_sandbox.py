@@ -227,7 +227,8 @@ async def test_without_a_sandbox_the_screen_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", path_without(tmp_path / "bin", "bwrap", "socat"))
-    project = make_project(tmp_path, [task("a")], config={"safety": {"sandbox": "auto"}})
+    done = [task("a", status="complete")]
+    project = make_project(tmp_path, done, config={"safety": {"sandbox": "auto"}})
     async with serving(scenario(finishes("a"))) as server:
         run = await play(project, server)
     assert run.end.exit_code == 0, run.end
