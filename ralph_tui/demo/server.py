@@ -144,10 +144,6 @@ class ModelServer:
     def requests(self) -> tuple[RecordedRequest, ...]:
         return tuple(self._requests)
 
-    @property
-    def model_requests(self) -> tuple[RecordedRequest, ...]:
-        return tuple(r for r in self.requests if r.script)
-
     def environment(self, config_dir: Path) -> dict[str, str]:
         return cli_environment(self.url, config_dir)
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.processes import inside
 from tests.cli.test_model_work import YES_SENDS, fake_gh
-from tests.harness.model import serving
+from tests.harness.model import answered, serving
 from tests.harness.projects import make_project, plan_of, task
 from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import scenario
@@ -162,7 +162,7 @@ async def test_a_text_becomes_a_plan(project: Path) -> None:
     async with serving(scenario(plans())) as server:
         words = ["init", "login", "--from", "idea.md", "--yes"]
         done = await run_ralph(words, project, server)
-        prompt = str(server.model_requests[0].body["messages"])
+        prompt = str(answered(server)[0].body["messages"])
     assert done.status == 0, done.stderr
     assert "It says hello." in prompt
     plan = json.loads((project / ".ralph/features/login/implementation_plan.json").read_text())

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.demo.client import answer, events, exchange, prompt, text
-from tests.harness.model import serving
+from tests.harness.model import answered, serving
 from tests.harness.waiting import until
 
 FAULTY = "scripts: [{{when: go, turns: [{{say: a long answer to the point, fault: {fault}}}]}}]"
@@ -56,7 +56,7 @@ async def test_the_server_ends_although_an_answer_hangs() -> None:
     async with asyncio.timeout(60):
         async with serving(FAULTY.format(fault="hang")) as server:
             asking = asyncio.create_task(exchange(server, prompt("go")))
-            await until(lambda: server.model_requests)
+            await until(lambda: answered(server))
         with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
             await asking
 

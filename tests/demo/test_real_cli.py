@@ -23,7 +23,7 @@ from claude_agent_sdk import (
 from claude_agent_sdk.types import HookContext, HookInput, SyncHookJSONOutput
 
 from ralph_tui.demo.server import DUMMY_KEY, ModelServer
-from tests.harness.model import cli_environment, serving
+from tests.harness.model import answered, cli_environment, serving
 from tests.harness.waiting import until
 
 
@@ -127,7 +127,7 @@ async def test_the_cli_works_through_faults_and_reports_the_configured_usage(
         assert result.usage
         # The CLI may count the one token announced by the stream that was cut.
         assert result.usage["output_tokens"] in (100, 101)
-        assert [(r.turn, r.attempt) for r in server.model_requests] == [
+        assert [(r.turn, r.attempt) for r in answered(server)] == [
             (0, 0),
             (1, 0),
             (1, 1),
@@ -148,7 +148,7 @@ scripts:
 """
     async with serving(scenario) as server, session(server, tmp_path) as claude:
         asking = asyncio.create_task(claude.ask("Hang"))
-        await until(lambda: server.model_requests and claude.heard)
+        await until(lambda: answered(server) and claude.heard)
         await claude.client.interrupt()
         assert (await asking).subtype == "error_during_execution"
         assert (await claude.ask("Go on")).result == "Gone on."
@@ -177,7 +177,7 @@ async def test_sub_agents_and_later_prompts_have_scripts_of_their_own(tmp_path: 
         assert (await claude.ask("Delegate the counting")).result == "The agent counted none."
         assert (await claude.ask("HAND-OFF: sum up")).result == "Nothing is left to do."
         assert server.unmatched == []
-        scripts = [r.script for r in server.model_requests]
+        scripts = [r.script for r in answered(server)]
         assert scripts == ["^Delegate", *["^Count the files"] * 2, "^Delegate", "^HAND-OFF:"]
 
 

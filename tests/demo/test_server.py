@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from ralph_tui.demo.server import ModelServer
 from tests.demo.client import Json, answer, events, exchange, exchange_blocking, prompt, text
-from tests.harness.model import scenario_of, serving, serving_in_process
+from tests.harness.model import answered, scenario_of, serving, serving_in_process
 
 HELLO = """
 scripts:
@@ -167,7 +167,7 @@ async def test_side_requests_are_harmless_and_unmatched_ones_are_listed() -> Non
         assert server.unmatched == []
         assert await text(server, prompt("what?")) == "No script covers: what?"
         assert server.unmatched == ["No script covers: what?"]
-        assert server.model_requests == ()
+        assert answered(server) == ()
 
 
 async def test_a_script_with_times_gives_way_to_the_next() -> None:

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from ralph_tui.demo.scenario import Scenario
 from ralph_tui.demo.scenario_loader import load_scenario, parse_scenario
-from ralph_tui.demo.server import ModelServer
+from ralph_tui.demo.server import ModelServer, RecordedRequest
 from ralph_tui.demo.server import cli_environment as _cli_environment
 from tests.harness.waiting import wait_until
 
@@ -52,6 +52,11 @@ def serving_in_thread(source: str | Path | Scenario) -> Iterator[ModelServer]:
     finally:
         halt.set()
         thread.join()
+
+
+def answered(server: ModelServer) -> tuple[RecordedRequest, ...]:
+    """The requests that a script answered."""
+    return tuple(request for request in server.requests if request.script)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.decisions.ask_person import requested, with_approval
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
-from tests.harness.model import serving
+from tests.harness.model import answered, serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario
@@ -61,7 +61,7 @@ async def test_an_approval_that_nobody_gives_ends_the_real_command(tmp_path: Pat
     )
     async with serving(scenario(finishes("a"))) as server:
         ran = await run_ralph(["run", "--headless", "--wait"], project, server)
-        assert not server.model_requests
+        assert not answered(server)
     assert ran.status == 4
     assert ran.last_line.startswith("ralph: waiting for approval of the plan, no answer in 1s.")
     assert "no answer within 1s: approval of the plan" in ran.stdout

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
-from tests.harness.model import serving, serving_in_process
+from tests.harness.model import answered, serving, serving_in_process
 from tests.harness.projects import make_project, plan_of, task
 from tests.harness.real_processes import ralph_running, run_ralph
 from tests.harness.scenarios import scenario
@@ -56,7 +56,7 @@ async def test_a_hostile_issue_is_quoted_and_a_model_that_obeys_it_changes_nothi
     async with serving(scenario(obeys)) as server:
         words = ["add", "--plan", "12", "--yes"]
         done = await run_ralph(words, project, server, gh_answering(tmp_path, HOSTILE))
-        prompt = str(server.model_requests[0].body["messages"])
+        prompt = str(answered(server)[0].body["messages"])
     assert done.status == 0, done.stderr
     begin, end = prompt.index("`````markdown"), prompt.index("\\n`````\\n")
     quoted = prompt[begin:end]

@@ -8,7 +8,7 @@ from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.store.project import Project
-from tests.harness.model import serving
+from tests.harness.model import answered, serving
 from tests.harness.projects import make_project, task
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
@@ -60,7 +60,7 @@ async def test_a_shorter_list_takes_the_place_and_the_log_is_kept(project: Path)
     async with serving(scenario(submits(many, long, f"{FEW}, {FEW}", FEW))) as server:
         request = RunRequest(only=Phase.PLANNING, compacts=True)
         run = await play(project, server, request=request)
-        first, last = server.model_requests[0].body, str(server.model_requests[-1].body)
+        first, last = answered(server)[0].body, str(answered(server)[-1].body)
     assert (run.end.status, run.end.reason) == (LoopStatus.COMPLETE, "shortened 70 learnings to 1")
     for refusal in (
         "80 learnings are not fewer than 70",

@@ -11,7 +11,7 @@ from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.store.project import Project
-from tests.harness.model import serving
+from tests.harness.model import answered, serving
 from tests.harness.projects import make_project, plan_of, task
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
@@ -47,10 +47,10 @@ async def test_a_plan_that_is_rejected_or_undecided_is_not_built(tmp_path: Path)
     scripts = scenario(CUT, ONE_BY_ONE, plans(), finishes("b"), finishes("c"))
     async with serving(scripts) as server:
         assert (await play(project, server, request=PLAN_ONLY)).end.exit_code == 4
-        spent = len(server.model_requests)
+        spent = len(answered(server))
         for undecided in (RunRequest(), RunRequest(only=Phase.BUILDING)):
             assert (await play(project, server, request=undecided)).end.exit_code == 4
-        assert len(server.model_requests) == spent, "nothing is spent on what nobody agreed to"
+        assert len(answered(server)) == spent, "nothing is spent on what nobody agreed to"
 
         controls.decide(approved=False, reason=TOO_LARGE)
         refused = await play(project, server, request=RunRequest(only=Phase.BUILDING))
@@ -103,7 +103,7 @@ async def test_an_approved_result_is_done_without_another_session(tmp_path: Path
     controls = Controls(project)
     async with serving(scenario(validates(), finishes("rejected-r1"))) as server:
         first = await play(project, server, request=RunRequest())
-        spent = len(server.model_requests)
+        spent = len(answered(server))
         assert (first.end.exit_code, spent > 0) == (4, True)
         assert (await play(project, server, request=RunRequest())).end.exit_code == 4
         controls.decide(approved=True, by="command")
@@ -111,7 +111,7 @@ async def test_an_approved_result_is_done_without_another_session(tmp_path: Path
             done = await play(project, server, request=RunRequest())
             assert (done.end.exit_code, done.of(ev.ValidationFinished)) == (0, [])
             assert done.end.reason == "validated and approved by the person, with a command"
-        assert len(server.model_requests) == spent
+        assert len(answered(server)) == spent
 
         (project / "later.txt").write_text("added after the approval")
         asked = await play(project, server, request=RunRequest())

@@ -21,7 +21,7 @@ from ralph_tui.engine.run.dry_run import NextRun, look_ahead
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.cli.processes import inside
-from tests.harness.model import serving
+from tests.harness.model import answered, serving
 from tests.harness.projects import ALWAYS_GREEN, make_project, task
 from tests.harness.scenarios import claims_in_vain, finishes, scenario
 from tests.scenario.running import QUICK, play
@@ -105,7 +105,7 @@ async def test_the_next_run_does_what_was_told(tmp_path: Path, own: OwnPrompt | 
     assert told.task is not None
     async with serving(scenario(finishes("first"))) as server:
         run = await play(project, server, request=request)
-        asked = server.model_requests[0].body
+        asked = answered(server)[0].body
     (started,) = run.of(ev.IterationStarted)
     assert (told.phase, told.status, told.before) == (Phase.BUILDING, 0, ())
     assert told.first == f"Iteration {started.iteration} works on task {started.task_id}."
@@ -152,9 +152,9 @@ async def test_a_second_attempt_knows_the_first_one(tmp_path: Path) -> None:
     async with serving(scenario(claims_in_vain("a"), claims_in_vain("a"))) as server:
         await play(project, server, request=RunRequest(only=Phase.BUILDING, once=True))
         told = await dry(project, BUILD)
-        number = len(server.model_requests)
+        number = len(answered(server))
         run = await play(project, server, request=RunRequest(only=Phase.BUILDING, once=True))
-        asked = server.model_requests[number].body
+        asked = answered(server)[number].body
     assert told.task is not None
     assert told.task.attempt == run.of(ev.IterationStarted)[0].attempt == 2
     assert "Earlier attempts" in (told.prompt or "")
@@ -213,7 +213,7 @@ async def test_a_run_that_would_end_at_once_is_told_with_its_words_and_status(
     told = await dry(project, BUILD)
     async with serving(scenario(finishes("a"))) as server:
         run = await play(project, server, request=BUILD)
-        assert not server.model_requests
+        assert not answered(server)
     assert (told.status, run.end.exit_code) == (status, status)
     assert run.end.reason.rstrip(".") in told.first
     assert told.hint == run.end.hint

@@ -15,7 +15,7 @@ from ralph_tui.domain.project_state import ApprovalKind, Phase, StopMode
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.store.project import Documents, Project
-from tests.harness.model import serving
+from tests.harness.model import answered, serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, hands_over, scenario, works_forever
 from tests.scenario.running import Run, play
@@ -71,11 +71,11 @@ async def test_the_hours_requests_hold_a_session_without_ending_it(tmp_path: Pat
             == "1 model request in the last hour. The maximum is 1 (limits.rate_limit_per_hour)."
         )
         assert 3540 < (wait.until - datetime.now(UTC)).total_seconds() < 3720
-        asked = len(server.model_requests)
+        asked = len(answered(server))
         controls.stop()  # after this iteration: the hold goes on
         await run.until_told(ev.StopRequested)
         assert not run.of(ev.LimitWaitEnded)
-        assert len(server.model_requests) == asked == 1
+        assert len(answered(server)) == asked == 1
         Project(project).transact(_no_stop)
         controls.retry_now()
 
@@ -106,7 +106,7 @@ async def test_denied_calls_count_against_the_hourly_limit(tmp_path: Path) -> No
     async with serving(scenario(denied)) as server:
         overrides = {"limits.rate_limit_per_hour": 3}
         run = await play(project, server, overrides=overrides, meanwhile=person)
-        assert len(server.model_requests) == 3
+        assert len(answered(server)) == 3
     assert run.end.status is LoopStatus.INTERRUPTED
 
 
@@ -130,7 +130,7 @@ async def test_a_hand_off_that_goes_on_working_is_cut(tmp_path: Path) -> None:
     async with serving(scenario(stubborn)) as server:
         overrides = {"phases.building.max_iterations": 1}
         run = await play(project, server, overrides=overrides)
-        assert len(server.model_requests) < 12
+        assert len(answered(server)) < 12
     assert [e.outcome for e in run.of(ev.IterationFinished)] == [IterationOutcome.HANDED_OFF]
 
 

@@ -11,7 +11,7 @@ from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import Addition, RunRequest
 from ralph_tui.store.project import Project
-from tests.harness.model import serving
+from tests.harness.model import answered, serving
 from tests.harness.projects import make_project, plan_of, task
 from tests.harness.scenarios import scenario
 from tests.scenario.running import Run, play
@@ -50,7 +50,7 @@ async def test_python_checks_what_is_added_and_the_rest_stays(tmp_path: Path) ->
     good = f"{entry('c', 'a')}, {entry('d', 'c')}"
     async with serving(scenario(adds(*tries, good))) as server:
         run = await play(project, server, request=wanting())
-        first, last = server.model_requests[0].body, str(server.model_requests[-1].body)
+        first, last = answered(server)[0].body, str(answered(server)[-1].body)
     assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0)
     assert run.end.reason == "2 tasks added (c, d)"
     for refusal in ("already has a task a", "in a cycle", "'nowhere'", "Split it"):
@@ -89,9 +89,9 @@ async def test_what_nobody_agreed_to_is_not_built(tmp_path: Path) -> None:
     async with serving(scenario(adds(entry("c")))) as server:
         run = await play(project, server, request=wanting(yes=False))
         assert run.end.exit_code == 4
-        spent = len(server.model_requests)
+        spent = len(answered(server))
         built = await play(project, server, request=RunRequest(only=Phase.BUILDING))
-        assert (built.end.exit_code, len(server.model_requests)) == (4, spent)
+        assert (built.end.exit_code, len(answered(server))) == (4, spent)
         with pytest.raises(PlanError, match="decision about the plan is pending"):
             await play(project, server, request=wanting())
 

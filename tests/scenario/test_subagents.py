@@ -9,7 +9,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.prompts.subagents import SubAgentRules
-from tests.harness.model import serving
+from tests.harness.model import answered, serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
@@ -90,7 +90,7 @@ async def test_only_ralphs_own_sub_agents_are_offered_and_started(tmp_path: Path
     async with serving(scenario(first)) as server:
         run = await play(project, server)
         assert server.unmatched == [], "none of them asked the model anything"
-        request = server.model_requests[0].body
+        request = answered(server)[0].body
         said = json.dumps([request["messages"], request["tools"], request["system"]])
     assert [e.rule for e in run.of(ev.ToolDenied)] == ["own-sub-agents"] * len(others)
     for own in ("code_search", "file_analysis", "test_execution"):
