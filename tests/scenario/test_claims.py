@@ -54,6 +54,7 @@ async def test_what_is_claimed_and_not_so_is_not_done(tmp_path: Path, name: str)
     assert run.of(ev.IterationFinished)[0].reason.startswith("the claim was rejected: ")
     assert task_of(project, "a").status is TaskStatus.PENDING
     assert (run.end.exit_code, run.end.tasks_complete) == (1, 0)
+    assert run.end.reason == "the run reached its maximum of 1 iteration"
 
 
 AGAIN = """

@@ -131,6 +131,7 @@ async def test_an_agent_ends_what_it_started_but_neither_ends_nor_steers_ralph(
     async with serving(ENDS_ITS_OWN) as server:
         run = await play(project, server)
     assert [e.rule for e in run.of(ev.ToolDenied)] == list(REACHES.values())
+    assert all(e.instead for e in run.of(ev.ToolDenied))
     ended = [e.output for e in run.of(ev.ToolFinished) if "ended with" in e.output]
     assert ended == ["ended with 143"]
     (tried,) = [e.output for e in run.of(ev.ToolFinished) if "status:" in e.output]

@@ -20,23 +20,29 @@ from tests.harness.scenarios import (
     finishes,
     gives_up,
     hands_over,
-    runs,
     scenario,
     stops_without_claim,
 )
-from tests.scenario.running import play
+from tests.scenario.running import Run, play
 
 
 async def test_a_plan_is_finished_by_claims_that_are_refused_or_forgotten_at_first(
     tmp_path: Path,
 ) -> None:
     tasks = [task("b", dependencies=["a"], priority=1), task("a", priority=2)]
-    project = make_project(tmp_path, tasks, [HAS_FILE.format(name="a.txt")])
+    hook = {"type": "command", "command": "touch pwned"}
+    hooks = {"SessionStart": [{"hooks": [hook]}], "PreToolUse": [{"hooks": [hook]}]}
+    files = {
+        "CLAUDE.md": "Prefer tabs over spaces.",
+        ".claude/settings.json": json.dumps({"hooks": hooks}),
+    }
+    project = make_project(tmp_path, tasks, [HAS_FILE.format(name="a.txt")], files=files)
     git(tmp_path, "init", "-q", str(project / "lib/inner"))
     async with serving(scenario(claims_too_early("a"), claims_when_reminded("b"))) as server:
         run = await play(project, server)
         assert server.unmatched == []
         turns = [r.turn for r in server.requests if r.script == "claims a too early"]
+        first, second = (r.body for r in server.requests if r.turn == 0)
     assert turns == [0, 1, 2], "an accepted claim ends the session without another request"
     assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0)
     assert run.end.reason == "all 2 tasks are complete"
@@ -67,25 +73,24 @@ async def test_a_plan_is_finished_by_claims_that_are_refused_or_forgotten_at_fir
             assert event.text.startswith(live)
             live = ""
     assert live == ""
+    assert not (project / "pwned").exists(), "the project's own hooks do not run"
+    assert (first["tools"], first["system"]) == (second["tools"], second["system"]), "cached"
+    assert "Prefer tabs over spaces." in json.dumps(first["system"])
+    is_told_whole(run)
 
 
-@pytest.mark.long
-async def test_the_journal_tells_the_whole_run(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    async with serving(scenario(finishes("a"))) as server:
-        run = await play(project, server)
-    journal = events_of(project)
+def is_told_whole(run: Run) -> None:
+    """The journal, the archive and the memory have all that was told."""
+    journal = events_of(run.project)
     assert [e.seq for e in journal] == list(range(1, len(journal) + 1))
     assert all(e.time is not None for e in journal)
     assert isinstance(journal[0], ev.LoopStarted)
     assert isinstance(journal[-1], ev.LoopFinished)
     assert [e for e in run.events if not e.transient] == journal
     assert run.of(ev.TextDelta), "live text is told but not kept"
-    archive = (project / ".ralph/session_history/sessions.jsonl").read_text().splitlines()
-    record = json.loads(archive[0])
-    assert record["handoff_reason"] == "task_complete"
-    assert record["tasks_completed"] == 1
-    memory = (project / ".ralph/memory/iterations/iter-001.md").read_text()
+    sessions = Project(run.project).read_sessions()
+    assert [(s.handoff_reason, s.tasks_completed) for s in sessions] == [("task_complete", 1)] * 2
+    memory = (run.project / ".ralph/memory/iterations/iter-001.md").read_text()
     assert "Outcome: complete" in memory
 
 
@@ -246,19 +251,6 @@ async def test_a_full_context_is_handed_off_and_its_notes_hold_until_the_task_is
     assert docs.plan.created_at < (docs.plan.last_modified or docs.plan.created_at)
 
 
-async def test_a_command_against_the_rules_is_denied_and_told(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    async with serving(scenario(runs("a", "git commit -m x"))) as server:
-        run = await play(project, server, overrides={"phases.building.max_iterations": 1})
-    denied = run.of(ev.ToolDenied)
-    assert len(denied) == 1
-    assert denied[0].rule
-    assert denied[0].instead
-    outcomes = [e.outcome for e in run.of(ev.ToolFinished)]
-    assert ev.ToolOutcome.DENIED in outcomes
-    assert run.end.reason == "the run reached its maximum of 1 iteration"
-
-
 @pytest.mark.long
 async def test_a_command_in_the_plan_passes_the_guard(tmp_path: Path) -> None:
     project = make_project(
@@ -270,30 +262,3 @@ async def test_a_command_in_the_plan_passes_the_guard(tmp_path: Path) -> None:
     assert not gate.passed
     assert gate.unchecked == ("It is pretty",)
     assert [r.status.value for r in gate.receipts] == ["passed", "denied"]
-
-
-@pytest.mark.long
-async def test_requests_share_their_prefix_between_iterations(tmp_path: Path) -> None:
-    project = make_project(
-        tmp_path, [task("a"), task("b")], files={"CLAUDE.md": "Prefer tabs over spaces."}
-    )
-    async with serving(scenario(finishes("a"), finishes("b"))) as server:
-        await play(project, server)
-        first = [r.body for r in server.requests if r.turn == 0]
-    assert len(first) == 2
-    assert first[0]["tools"] == first[1]["tools"]
-    assert first[0]["system"] == first[1]["system"]
-    assert "Prefer tabs over spaces." in json.dumps(first[0]["system"])
-
-
-@pytest.mark.long
-async def test_the_projects_own_claude_settings_do_not_run(tmp_path: Path) -> None:
-    hook = {"type": "command", "command": "touch pwned"}
-    settings = {"hooks": {"SessionStart": [{"hooks": [hook]}], "PreToolUse": [{"hooks": [hook]}]}}
-    project = make_project(
-        tmp_path, [task("a")], files={".claude/settings.json": json.dumps(settings)}
-    )
-    async with serving(scenario(finishes("a"))) as server:
-        run = await play(project, server)
-    assert run.end.exit_code == 0
-    assert not (project / "pwned").exists()
