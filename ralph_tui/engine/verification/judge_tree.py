@@ -23,6 +23,7 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError, StoreError
 from ralph_tui.engine.control.undo import snapshots_of
+from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.vcs.git import Git
 from ralph_tui.vcs.snapshots import AGENT_NOTES, EXCLUDED_DIRECTORIES, Content, SnapshotStore
@@ -220,13 +221,13 @@ class JudgeTree(PlacedTree):
         )
         return found | ({"PYTHONPATH": ":".join(paths)} if paths else {})
 
-    def broken(self, tree: str, is_source: Callable[[str], bool]) -> str:
+    def broken(self, tree: str, breaks: Callable[[str], bool]) -> str:
         """Return a tree whose program sources cannot be parsed: a check that stays green there looks at none of them."""
         held, unparsable = self.store.contents(tree), self.store.put(_UNPARSABLE).object
         changed = {
             path: Content(old.mode, unparsable)
             for path, old in held.items()
-            if old.mode.startswith("100") and is_source(path)
+            if old.mode.startswith("100") and breaks(path)
         }
         return self.store.tree_with(tree, changed) if changed else tree
 
@@ -410,7 +411,8 @@ def _is_compiled(file: Path) -> bool:
         with file.open("rb") as opened:
             if b"\0" not in opened.read(1024):
                 return False
-        return any(other.stem == file.stem and other != file for other in file.parent.iterdir())
+        beside = (other for other in file.parent.iterdir() if other.stem == file.stem)
+        return any(is_source(other.name) and other != file for other in beside)
     except OSError:
         return False
 

@@ -136,6 +136,16 @@ async def test_metadata_of_an_editable_install_is_written_again(
     assert (made.root / "x.egg-info/PKG-INFO").read_text() == "old\n"
 
 
+def test_a_built_program_stays_out_and_a_compiled_catalog_enters(tmp_path: Path) -> None:
+    files = {".gitignore": "*.mo\n/slug\n", "slug.c": "", "slug": "\0", "de.po": "", "de.mo": "\0"}
+    made = Place(tmp_path / "project", files, confined=False)
+    made.tree.start()
+    made.move()
+    made.tree.close()
+    assert {path.name for path in made.tree.root.iterdir()} >= {"slug.c", "de.po", "de.mo"}
+    assert not (made.tree.root / "slug").exists()
+
+
 @pytest.mark.parametrize("confined", MODES)
 async def test_its_repository_is_its_own(tmp_path: Path, *, confined: bool) -> None:
     made = Place(

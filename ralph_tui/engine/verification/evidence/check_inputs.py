@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
-from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
+from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES, is_source
 from ralph_tui.engine.verification.detection.directory_files import read_start
 from ralph_tui.engine.verification.detection.named_tasks import RECIPE_FILES, recipes
 from ralph_tui.engine.verification.evidence.check_names import TEST_DIRECTORIES, names_check
-from ralph_tui.engine.verification.evidence.classify import is_named, is_source
+from ralph_tui.engine.verification.evidence.classify import is_named
 from ralph_tui.engine.verification.evidence.runners import (
     package_script,
     piped_words,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import yaml
 
-from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
+from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES, is_source
 from ralph_tui.engine.verification.evidence.check_names import (
     TEST_DIRECTORIES,
     is_recipe,
@@ -79,12 +79,6 @@ class Context:
         return classify(path, None, content, own).side is Side.CHECK
 
 
-_SOURCE = re.compile(
-    r".+\.(pyx?|[cm]?[jt]sx?|vue|svelte|go|rs|rb|exs?|erl|dart|c|cc|cpp|cxx|h|hh|hpp|java|kt|scala|groovy|cs|fs|php"
-    r"|swift|lua|pl|pm|r|jl|zig|cljc?|cljs|hs|mli?|nim|m|mm|f90|s|asm|sql|proto|html?|s?css|less|sh|bash|zsh|fish|ps1"
-    r"|awk|d|t|tcl|bats|el|lisp|scm|rkt|cr|elm|purs|hx|gd|vb|coffee|v|sv|vhdl?|pas|ad[bs]|sol)",
-    re.IGNORECASE,
-)
 _STEERS = re.compile(
     r"\.env(\..*)?|.*\.env|[\w.-]+[._-](config|conf|setup|preload|plugin|hooks?)\.\w+|(config|runtime|setup|build)\.(rs|zig|sbt|exs)"
     r"|(pom|build)\.xml|(build|settings)\.gradle(\.kts)?|gradle\.properties|gradlew|mvnw|CMake(Lists\.txt|Presets\.json)"
@@ -176,7 +170,7 @@ def _sides(
     if is_named(path, context.task_text):
         yield Side.PRODUCT, "is named by the task"
     yield Side.CHECK, _steers(path, old, new, context)
-    if _SOURCE.fullmatch(name):
+    if is_source(name):
         if path not in context.offered and _uses_framework(name, new if new is not None else old):
             yield Side.CHECK, "uses the test framework outside the tests"
         yield Side.PRODUCT, "is source of the project"
@@ -216,10 +210,6 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
     if old is None and stem in context.hidden and name.endswith((".py", ".so", ".pyd")):
         return f"hides the module {stem}"
     return ""
-
-
-def is_source(path: str) -> bool:
-    return _SOURCE.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def is_named(path: str, text: str) -> bool:

@@ -29,11 +29,12 @@ from ralph_tui.domain.verification.verification import (
     Tree,
     TreeRun,
 )
+from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.check_inputs import builds, targets_exist
 from ralph_tui.engine.verification.evidence.check_names import is_test_file
-from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side, is_source
+from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side
 from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
 from ralph_tui.engine.verification.evidence.reports import (
     NOT_LOADED,

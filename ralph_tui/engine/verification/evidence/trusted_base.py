@@ -19,7 +19,7 @@ from typing import Literal
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
+from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES, is_source
 from ralph_tui.engine.verification.evidence.allowed_changes import allowed_by_text
 from ralph_tui.engine.verification.evidence.check_inputs import (
     PYTEST_SETTINGS,
@@ -36,7 +36,6 @@ from ralph_tui.engine.verification.evidence.classify import (
     Context,
     Side,
     classify,
-    is_source,
     judged_content,
     new_suppressions,
     with_other_values,
