@@ -17,42 +17,37 @@ _INLINE = {INLINE_PYTHON: "the command's Python code", INLINE_NODE: "the command
 
 def faults(
     report: TestReport,
-    roots: tuple[Path, ...],
+    root: Path,
     trusted: Collection[str],
     changed: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Return why a command with exit status 0 did not pass; empty if it did.
 
     Args:
-        roots: The project, and the copy of it if the command ran there.
         trusted: Check files in the person's version, relative to the project.
         changed: Check files with changes, which a run with the originals judges.
     """
-    early = tuple(_ended_early(report, roots, {*trusted, *changed}))
+    early = tuple(_ended_early(report, root, {*trusted, *changed}))
     if not report.runners:
         return (*report.faults, *early)
     return early + tuple(
-        dict.fromkeys((*_result_faults(report), *run_faults(report, roots, trusted)))
+        dict.fromkeys((*_result_faults(report), *run_faults(report, root, trusted)))
     )
 
 
-def run_faults(
-    report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
-) -> tuple[str, ...]:
+def run_faults(report: TestReport, root: Path, trusted: Collection[str]) -> tuple[str, ...]:
     """Return faults in how the tests ran, whatever their outcome; the arguments are those of `faults`."""
     return (
         *report.faults,
-        *_untrusted_parts(report, roots, trusted),
-        *_skipped_by_code(report, roots, trusted),
+        *_untrusted_parts(report, root, trusted),
+        *_skipped_by_code(report, root, trusted),
     )
 
 
-def _ended_early(
-    report: TestReport, roots: tuple[Path, ...], checks: Collection[str]
-) -> Iterator[str]:
+def _ended_early(report: TestReport, root: Path, checks: Collection[str]) -> Iterator[str]:
     """Yield check scripts that did not reach their end, because the checked code ended the process."""
     for end in report.scripts:
-        script = _script_path(end.script, roots)
+        script = _script_path(end.script, root)
         if script not in (*checks, *_INLINE):
             continue  # the script is the work itself
         if not end.how:
@@ -60,19 +55,19 @@ def _ended_early(
         elif end.status or end.how == "raised":
             yield f"{_INLINE.get(script, script)} failed although the command ended with status 0"
         elif end.how != "reached":
-            own = [name for path, _ in end.frames if (name := _script_path(path, roots))]
+            own = [name for path, _ in end.frames if (name := _script_path(path, root))]
             done = all(
                 last
                 for path, last in end.frames
-                if not path or _script_path(path, roots) in (*checks, *_INLINE)
+                if not path or _script_path(path, root) in (*checks, *_INLINE)
             )
             if not own or (own[-1] not in (*checks, *_INLINE) and not done):
                 who = own[-1] if own else "something"
                 yield f"{who} ended {_INLINE.get(script, script)} with status 0 before its end. Return instead of exiting there"
 
 
-def _script_path(path: str, roots: tuple[Path, ...]) -> str:
-    return path if path in _INLINE else _project_path(path, roots)
+def _script_path(path: str, root: Path) -> str:
+    return path if path in _INLINE else _project_path(path, root)
 
 
 def _result_faults(report: TestReport) -> Iterator[str]:
@@ -85,11 +80,9 @@ def _result_faults(report: TestReport) -> Iterator[str]:
         yield "no test ran" if not counts.skipped else f"no test ran: {counts.text}"
 
 
-def _untrusted_parts(
-    report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
-) -> Iterator[str]:
+def _untrusted_parts(report: TestReport, root: Path, trusted: Collection[str]) -> Iterator[str]:
     for name, path in report.loaded.items():
-        own = _project_path(path, roots)
+        own = _project_path(path, root)
         if own and own not in trusted:
             what = (
                 "is not the installed one"
@@ -98,20 +91,18 @@ def _untrusted_parts(
             )
             yield f"{name} was loaded from {own}, so it {what}"
     for path in report.plugins:
-        own = _project_path(path, roots)
+        own = _project_path(path, root)
         if own and own not in trusted and not own.endswith("conftest.py"):
             yield f"{own} took part in the run as a plugin"
     for name, path in report.replaced:
-        own = _project_path(path, roots)
+        own = _project_path(path, root)
         if (own and own not in trusted) or not Path(path).is_absolute():
             yield f"{name} was replaced by {own or path or 'something without a file'} during the run"
 
 
-def _skipped_by_code(
-    report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
-) -> Iterator[str]:
+def _skipped_by_code(report: TestReport, root: Path, trusted: Collection[str]) -> Iterator[str]:
     for test, place in report.places.items():
-        own = _project_path(place, roots)
+        own = _project_path(place, root)
         if report.outcomes.get(test) not in _WEAK or not own or own in trusted:
             continue
         name = own.rsplit("/", 1)[-1]
@@ -119,20 +110,16 @@ def _skipped_by_code(
             yield f"{test} was {_WEAK[report.outcomes[test]]} by {own}"
 
 
-def _project_path(path: str, roots: tuple[Path, ...]) -> str:
+def _project_path(path: str, root: Path) -> str:
     if not path:
         return ""
     file = Path(path)
     if any(part in _INSTALLED for part in file.parts):
         return ""
-    for root in roots:
-        resolved = root.resolve()
-        for base in (root, resolved):
-            if file.is_absolute() and file.is_relative_to(base):
-                return file.relative_to(base).as_posix()
-        if not file.is_absolute() and (root / file).is_file():
-            return file.as_posix()
-    return ""
+    for base in (root, root.resolve()):
+        if file.is_absolute() and file.is_relative_to(base):
+            return file.relative_to(base).as_posix()
+    return file.as_posix() if not file.is_absolute() and (root / file).is_file() else ""
 
 
 def weaknesses(
