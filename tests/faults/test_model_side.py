@@ -70,7 +70,7 @@ async def test_a_silent_cli_is_noticed(tmp_path: Path, fault: str) -> None:
         run = await play(project, server, overrides={**SILENT, "phases.building.max_iterations": 1})
     (failure,) = run.of(ev.AgentFailed)
     assert failure.failure is FailureClass.CLI_SILENT
-    assert "was silent for 2 seconds" in failure.message
+    assert "No output from the Claude Code CLI for 2 seconds" in failure.message
     assert task_of(project, "a").status.value == "pending"
     assert task_of(project, "a").retry_count == 0
 
