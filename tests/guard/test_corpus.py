@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,9 @@ from ralph_tui.config.settings import SafetySettings
 from ralph_tui.guard.analysis.judge import judge_command
 from ralph_tui.guard.core.policy import RULED, Policy
 from tests.cli.processes import ralph
+from tests.guard.corpora import ADVERSARIAL, CORPUS, by_text, classes
 
 POLICY = Policy(root=Path("/work/proj"))
-CORPUS = [
-    json.loads(line) for line in Path(__file__).with_name("corpus.jsonl").read_text().splitlines()
-]
-ADVERSARIAL = [
-    json.loads(line)
-    for line in Path(__file__).with_name("adversarial.jsonl").read_text().splitlines()
-]
 
 
 def test_the_command_line_judges_every_line_as_its_author_did(tmp_path: Path) -> None:
@@ -42,24 +35,12 @@ def test_the_command_line_judges_every_line_as_its_author_did(tmp_path: Path) ->
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     wrong = []
     for line, command, answer in zip(lines, commands, answers, strict=True):
-        runs = {"deny": None, "allow": command, "rewrite": line.get("rewrite_to")}[line["expect"]]
-        if (answer["verdict"], answer["command"]) != (line["expect"], runs):
-            wrong.append((line["expect"], command, answer["reason"]))
+        expect = by_text(line["expect"])
+        runs = {"deny": None, "allow": command, "rewrite": line.get("rewrite_to")}[expect]
+        if (answer["verdict"], answer["command"]) != (expect, runs):
+            wrong.append((expect, command, answer["reason"]))
     assert not wrong
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def classes() -> Iterator[tuple[str, str, str, str | None]]:
-    """The lines of classes.txt: class, expected verdict, command, and what it becomes."""
-    kind = expect = ""
-    marks = str.maketrans({"␤": "\n", "␉": "\t", "␍": "\r"})
-    text = Path(__file__).with_name("classes.txt").read_text(encoding="utf-8")
-    for line in filter(None, text.split("\n")[1:]):
-        if line.startswith("## "):
-            _, kind, expect = line.split(" ")
-        else:
-            command, _, becomes = line.translate(marks).partition(" ==> ")
-            yield kind, expect, command, becomes or None
 
 
 def test_each_class_of_the_corpus_in_other_words() -> None:
@@ -69,7 +50,7 @@ def test_each_class_of_the_corpus_in_other_words() -> None:
     wrong = []
     for kind, expect, command, becomes in classes():
         verdict = judge_command(command, beside_others if kind == "in_tmp" else policy)
-        if (verdict.decision, verdict.command) != (expect, becomes):
+        if (verdict.decision, verdict.command) != (by_text(expect), becomes):
             wrong.append((kind, expect, command, verdict.message))
         elif expect == "deny" and not (verdict.rule and verdict.reason and verdict.instead):
             wrong.append((kind, "deny with words", command, verdict.message))

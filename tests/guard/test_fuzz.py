@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ralph_tui.guard.analysis.judge import judge_command
 from ralph_tui.guard.core.policy import Policy
-from tests.guard.test_corpus import classes
+from tests.guard.corpora import classes
 
 POLICY = Policy(root=Path("/work/proj"))
 THOROUGH = "RALPH_THOROUGH" in os.environ

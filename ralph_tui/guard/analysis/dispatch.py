@@ -20,7 +20,6 @@ from ralph_tui.guard.rules import (
     launchers,
     package_managers,
     package_runners,
-    sed_awk,
     shells,
     signals,
 )
@@ -211,7 +210,7 @@ _EXTRA_RULES: Rules = MappingProxyType(
 )
 """Additional rules for one harm a program may do, besides what it starts and writes."""
 _STARTS: Rules = MappingProxyType({**package_runners.RULES, **shells.RULES, **launchers.RULES})
-_RUNS_CODE: Rules = MappingProxyType({**inline_code.RULES, **sed_awk.RULES, **interpreters.RULES})
+_RUNS_CODE: Rules = MappingProxyType({**inline_code.RULES, **interpreters.RULES})
 _DESTROYS: Rules = MappingProxyType({**destructive.RULES, **infrastructure.CONTAINER_RULES})
 _WRITES: Rules = MappingProxyType({**copy_move.RULES, **file_writers.RULES})
 _CHECKS_OPERANDS = names(

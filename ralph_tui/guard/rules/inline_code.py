@@ -1,92 +1,129 @@
-"""Judges code in languages that are not parsed here: every string in it is judged as a possible command."""
+"""Judges code on the command line, in any language: every string in it is judged as a possible command."""
 
 import itertools
 import re
+import shlex
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.core.rule_context import Invocation, Rules, refuse_unreadable
 from ralph_tui.guard.core.verdicts import DeniedError, deny
-from ralph_tui.guard.rules.copy_move import judge_copies_in_code
 from ralph_tui.guard.rules.git import MUTATING
+from ralph_tui.guard.rules.package_managers import refuse_manager
 from ralph_tui.guard.rules.secrets import judge_memory_in_code, judge_secrets_in_code
 from ralph_tui.guard.rules.signals import judge_signals_in_code
 from ralph_tui.guard.shell.nodes import UNKNOWN, literal
 from ralph_tui.guard.shell.parser import read_word
 
-_STARTS_PROGRAMS = re.compile(
-    r"system|exec|popen|spawn|shell|child_process|qx\b|`|%x|Open3|IO\.popen|proc_open|passthru|fork|command\("
-    r"|\bopen\b[^;]*\|",
-    re.IGNORECASE,
-)
 COMMAND_TEXT = re.compile(
     r"(?:^\s*|[:;|&!({=]\s*|\b(?:spawn|shell|system|exec)\s+['\"]?|\b(?:system|exec|popen|spawn|shell)\w*\s*\(\s*['\"`])(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"
 )
-_JAVASCRIPT = names("node nodejs bun deno")
+STDIN = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/(?:self|\$\$|\d+)/fd/\d+|-")
+"""Names of standard input."""
+
+_STARTS = re.compile(
+    r"system|exec(?!ut)|os\.execute|\.execute\(\)|popen|spawn|shell|child_process|qx\b|`|%x|Open3|proc_open|passthru|fork"
+    r"|command\(|\bopen\b[^;]*\||subprocess|getoutput|pexpect",
+    re.IGNORECASE,
+)
 _JS_STARTS = re.compile(
     r"child_process|\bBun\b|\bDeno\b|execa|shelljs|\bzx\b|process\.binding"
     r"|\b(?:require|import)\s*\(\s*(?:[^'\"`\s]|['\"`][^)]*(?:\+|\$\{))"
 )
 """JavaScript that can start programs, or may hide that it does."""
-_GIT_LIBRARY = re.compile(
-    r"\b(?:simple-git|isomorphic-git|nodegit|rugged|libgit2)\b", re.IGNORECASE
+_AWK_STARTS = re.compile(r"system\s*\(|(?<!\|)\|(?!\|)")
+_STARTS_IN: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        **dict.fromkeys(names("node nodejs bun deno"), _JS_STARTS),
+        **dict.fromkeys(names("awk gawk mawk nawk original-awk"), _AWK_STARTS),
+    }
 )
-_LIBRARY_WRITES = re.compile(
-    r"\.\s*(push|pull|fetch|commit|add|rm|mv|checkout\w*|merge\w*|rebase|reset|stash|tag|addTag"
-    r"|branch|create\w*|delete\w*|write\w*|clone|init|addRemote|removeRemote|addConfig)\s*\("
-)
-_STRINGS = re.compile(
-    r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`"
-    r"|(?:\bqx|\bqq?|\bqw|%x|%w)\s*[{(/|!\[<]([^})/|!\]>]*)[})/|!\]>]"
-)
-_BARE_START = re.compile(r"\b(?:spawn|exec|system)\s+([^;\n'\"`()\[\]{}]+)")
 _STARTS_UNKNOWN = re.compile(
     r"child_process.*\b(?:exec|spawn)\w*\s*\(\s*(?:`[^`]*\$\{|(?!process\b)[a-z_]\w*\s*[,)+])"
     r"|\b(?:system|exec|popen|passthru|shell_exec)\b\s*\(?\s*[$@]\w",
     re.DOTALL,
 )
 """Starts a program named by a variable."""
+_JOIN = re.compile(r"(['\"])\s*\+\s*\1")
+_PRINTED = re.compile(r"(?<!['\"])\b(?:print|puts|log|echo)\b\s*\(?\s*(?:'[^'\n]*'|\"[^\"\n]*\")")
+_STRINGS = re.compile(
+    r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`"
+    r"|(?:\bqx|\bqq?|\bqw|%x|%w)\s*[{(/|!\[<]([^})/|!\]>]*)[})/|!\]>]"
+)
+_BARE_START = re.compile(r"\b(?:spawn|exec|system)\s+([^;\n'\"`()\[\]{}]+)")
 _LIST = re.compile(r"(['\"])([^'\"]*)\1((?:\s*,\s*(?:\{\s*\w+\s*:\s*)?\[?\s*(['\"])[^'\"]*\4)+)")
 _ITEM = re.compile(r"(['\"])([^'\"]*)\1")
+_GIT_LIBRARY = re.compile(
+    r"\b(?:simple-git|isomorphic-git|nodegit|rugged|libgit2|pygit2|dulwich)\b|(?:^|;)\s*(?:import|from) git\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LIBRARY_WRITES = re.compile(
+    r"\.\s*(push|pull|fetch|commit|add|rm|mv|checkout\w*|merge\w*|rebase|reset|stash|tag|addTag"
+    r"|branch|create\w*|delete\w*|write\w*|clone|init|addRemote|removeRemote|addConfig)\s*\("
+)
+_INSTALLER = re.compile(
+    r"(?:\b(?:import|from)\s+|['\"]-m['\"],\s*['\"]|\b(?:run_module|run_path|__import__|import_module)\(\s*['\"](?:[^'\"]*/)?)"
+    r"(pip|ensurepip|venv|virtualenv)\b"
+)
+"""Python's installers, as modules."""
 _WRITES = re.compile(
     r"writefile|appendfile|createwritestream|unlink|rmdir|rename|rm\b|rmsync|file_put_contents"
     r"|fopen|open|write|delete|fileutils|copy|\bcp\w*\(|chmod|remove|rmtree|replace|dump\(|truncate|symlink|-i\b|mkdir|makedirs|touch|move|fileinput"
     r"|extract|set output",
     re.IGNORECASE,
 )
-_REMOVES = re.compile(r"rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|rimraf", re.IGNORECASE)
-_REMOVED = re.compile(
-    r"(?:rmtree|remove_tree|rm_rf|rm_r|rmSync|rmdirSync|rimraf(?:\.sync)?)\W{1,4}['\"]([.*/]+)['\"]"
-)
-"""Removes a whole directory: `.`, `..`, `*`."""
-_GUARDED_NAME = re.compile(r"\.(ralph|git|claude)(?![\w-])", re.IGNORECASE)
-STDIN = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/(?:self|\$\$|\d+)/fd/\d+|-")
-"""Names of standard input."""
 _READING_OPEN = re.compile(
     r"(?:(?<!\.)|(?<=io\.))open\(\s*[^,()]*(?:,\s*['\"]r[bt]?['\"])?\s*(?:,\s*encoding=[^()]*)?\)"
     r"|(?<!io)\.open\(\s*(?:['\"]r[bt]?['\"])?,?\s*(?:encoding=[^()]*)?\)"
 )
+_GUARDED_NAME = re.compile(r"\.(ralph|git|claude)(?![\w-])", re.IGNORECASE)
+_REMOVES = re.compile(r"rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|rimraf", re.IGNORECASE)
+_WHOLE_DIRECTORY = re.compile(r"\blistdir\(\s*(?:['\"]\.['\"])?\s*\)|['\"]([.*/]+)['\"]")
 
 
 def judge_code(code: str, call: Invocation) -> None:
-    """Judge code in a language that is not parsed here, by the strings in it."""
+    """Judge code by its words and strings: what it would start, remove, install, and which guarded files it names.
+
+    Code is not parsed, so it can hide what it does. The sandbox holds that.
+    """
     if code.strip() == UNKNOWN:
         refuse_unreadable(call.shown, "The interpreter would run code that the guard cannot read")
-    judge_any_code(code, call)
-    for match in _REMOVED.finditer(code):
-        call.dirs.check_removal(read_word(match[1]), call.shown)
-    if _REMOVES.search(code):
-        for match in _STRINGS.finditer(code):
-            path = next((g for g in match.groups() if g), "")
-            if path.startswith(("/", "~", "..")):
-                call.dirs.check_removal(literal(path), call.shown)
+    code = _JOIN.sub("", code).replace("sys.executable", "'python'")
+    judge_signals_in_code(code, call)
+    judge_memory_in_code(code, call.shown)
+    judge_secrets_in_code(code, call.shown)
+    _judge_guarded_mention(code, call)
+    _judge_removals(code, call)
+    if (installer := _INSTALLER.search(code)) is not None:
+        refuse_manager(installer[1], (), call)
     if _GIT_LIBRARY.search(code) and (verb := _LIBRARY_WRITES.search(code)):
         reason = f"`{verb[1]}` changes the repository"
         deny("git-read-only", call.shown, reason, "To read, use git status, git diff or git log.")
-    script = call.program.rstrip("0123456789.-") in _JAVASCRIPT
-    starts = _JS_STARTS if script else _STARTS_PROGRAMS
-    if starts.search(code):
-        _judge_starts(code, call)
+    if _STARTS_IN.get(call.program.rstrip("0123456789.-"), _STARTS).search(code):
+        _judge_starts(_PRINTED.sub("", code), call)
+
+
+def _judge_guarded_mention(code: str, call: Invocation) -> None:
+    """Refuse code that both writes files and names ralph's, git's or the CLI's own files."""
+    if not _WRITES.search(_READING_OPEN.sub("", code).replace("sys.stdout.write", "")):
+        return
+    if found := _GUARDED_NAME.search(code):
+        call.dirs.check_guarded(literal(found[0]), call.shown)
+    if call.dirs.mentions_own_data(code):
+        reason = "This code may change ralph's own data"
+        deny("ralph-files", call.shown, reason, "Do not change ralph's data.")
+    call.dirs.check_current_directory(call.shown)
+
+
+def _judge_removals(code: str, call: Invocation) -> None:
+    if not _REMOVES.search(code):
+        return
+    if whole := _WHOLE_DIRECTORY.search(code):
+        call.dirs.check_removal(read_word(whole[1] or "."), call.shown)
+    for path in _strings(code):
+        if path.startswith(("/", "~", "..")):
+            call.dirs.check_removal(literal(path), call.shown)
 
 
 def _judge_starts(code: str, call: Invocation) -> None:
@@ -95,14 +132,21 @@ def _judge_starts(code: str, call: Invocation) -> None:
     for match in _BARE_START.finditer(code):
         judge_possible_command(match[1], call)
     for match in _LIST.finditer(code):
-        rest = " ".join(item[1] for item in _ITEM.findall(match[3]))
-        judge_possible_command(f"{match[2]} {rest}", call)
-    texts = [next(g for g in m.groups() if g is not None) for m in _STRINGS.finditer(code)]
-    for text in texts:
+        items = [match[2], *(item[2] for item in _ITEM.finditer(match[3]))]
+        judge_possible_command(shlex.join(items), call)
+    texts = _strings(code)
+    for text in texts if not _LIST.search(code) else filter(_BLANK.search, texts):
         judge_possible_command(text, call)
     if "git" in texts:  # its arguments may come from a variable
         for verb in MUTATING.intersection(texts):
             judge_possible_command(f"git {verb}", call)
+
+
+_BLANK = re.compile(r"\s")
+
+
+def _strings(code: str) -> list[str]:
+    return [next(g for g in m.groups() if g is not None) for m in _STRINGS.finditer(code)]
 
 
 def judge_possible_command(text: str, call: Invocation) -> None:
@@ -115,48 +159,6 @@ def judge_possible_command(text: str, call: Invocation) -> None:
     except DeniedError as error:
         if error.verdict.rule != "unreadable-command":
             raise
-
-
-def judge_any_code(code: str, call: Invocation) -> None:
-    judge_signals_in_code(code, call)
-    judge_memory_in_code(code, call.shown)
-    judge_secrets_in_code(code, call.shown)
-    judge_copies_in_code(code, call.shown)
-    # Refuse code that writes outside the project, by a full path or relative to the home directory.
-    for match in _WRITTEN.finditer(code):
-        call.dirs.check_write(literal(match[1] or match[2]), call.shown)
-    found = _AT_HOME.search(code)
-    if found and _WRITES.search(code) and not _only_reads(code):
-        call.dirs.check_write(literal(f"~/{found[1]}"), call.shown)
-    _judge_guarded_mention(code, call)
-
-
-_AT_HOME = re.compile(
-    r"(?:homedir\(\)|Dir\.home|(?:ENV|env|environ|getenv|get)[\[{(.]{1,2}['\"]?HOME['\"]?[\])}]{0,2}"
-    r"|expand_path\(\s*['\"]~)[^;\n]{0,12}?/?(\.[\w.-]+)"
-)
-_WRITTEN = re.compile(
-    r"\b(?:write_?file\w*|append_?file\w*|createwritestream|unlink\w*|file\.(?:write|delete)|io\.write"
-    r"|file_put_contents|mkdir\w*|rename\w*|rm\w*)\s*\(?\s*['\"]([~/][^'\"]*)['\"]"
-    r"|open[^;\n]{0,20}['\"]\s*>>?\s*['\"]?,?\s*['\"]?([~/][^'\"]*)['\"]",
-    re.IGNORECASE,
-)
-
-
-def _judge_guarded_mention(code: str, call: Invocation) -> None:
-    """Refuse code that both writes files and names ralph's, git's or the CLI's own files."""
-    found = _GUARDED_NAME.search(code)
-    if _WRITES.search(code) and not _only_reads(code):
-        if found:
-            call.dirs.check_guarded(literal(found[0]), call.shown)
-        if call.dirs.mentions_own_data(code):
-            reason = "This code may change ralph's own data"
-            deny("ralph-files", call.shown, reason, "Do not change ralph's data.")
-        call.dirs.check_current_directory(call.shown)
-
-
-def _only_reads(code: str) -> bool:
-    return not _WRITES.search(_READING_OPEN.sub("", code).replace("sys.stdout.write", ""))
 
 
 _WRITES_GUARDED = re.compile(

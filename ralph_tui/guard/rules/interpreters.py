@@ -4,18 +4,22 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules, refuse_unreadable
+from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
+from ralph_tui.guard.core.rule_context import (
+    Invocation,
+    Rule,
+    Rules,
+    check_writes,
+    refuse_unreadable,
+)
 from ralph_tui.guard.rules.assignments import is_prose, judge_make_shell
 from ralph_tui.guard.rules.copy_move import looked_up_program
 from ralph_tui.guard.rules.inline_code import (
     STDIN,
-    judge_any_code,
     judge_code,
     judge_possible_command,
 )
 from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
-from ralph_tui.guard.rules.python_code import judge_python_code
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 
@@ -171,10 +175,7 @@ def _manager_file(file: Word) -> str | None:
 
 
 def _python_text(code: Word, call: Invocation) -> None:
-    if code.text.strip(UNKNOWN + " \n") == "" and UNKNOWN in code.text:
-        refuse_unreadable(call.shown, "Python would run code that the guard cannot read")
-    judge_python_code(code.text.replace(UNKNOWN, "_unknown_"), call)
-    judge_any_code(code.text, call)
+    judge_code(code.text, call)
 
 
 def _generic(call: Invocation) -> None:
@@ -198,15 +199,64 @@ def _generic(call: Invocation) -> None:
     if language == "emacs":
         for word in args.operands:
             call.dirs.check_guarded(word, call.shown)
-    in_place = language in ("perl", "ruby") and args.has("-i")
-    if in_place:
-        for word in args.operands:
-            call.dirs.check_write(word, call.shown)
+    if language in ("perl", "ruby") and args.has("-i"):
+        check_writes(args.operands, call)
+
+
+_SED = Spec("efl", attached="i", long=names("--expression --file --line-length"))
+_SED_WRITES = re.compile(r"(?:^|[\W\dgpI])[wW]\s+([\w./~-]+)\s*$", re.MULTILINE)
+_SED_STARTS = re.compile(r"(?:^|[\W\d])e\s+(.+)$", re.MULTILINE)
+_SED_STARTS_TEXT = re.compile(
+    r"(?:^|[;{}\d/])\s*s([^\w\s])(?:(?!\1).)*\1(?:(?!\1).)*\1[gpIM\d]*e[gpIM\d]*\s*(?:[;}]|$)",
+    re.MULTILINE,
+)
+_AWK = Spec("Fvfiel", long=names("--assign --file --source --include"))
+_AWK_WRITES = re.compile(r'>>?\s*"([^"]*)"')
+
+
+def _sed(call: Invocation) -> None:
+    args = parse(call.arguments, _SED)
+    scripts, files = _scripts_and_files(args, call)
+    for script in scripts:
+        if _SED_STARTS_TEXT.search(script.text):
+            refuse_unreadable(call.shown, "sed would run an unknown command")
+        for match in _SED_STARTS.finditer(script.text):
+            judge_possible_command(match[1], call)
+        check_writes([literal(match[1]) for match in _SED_WRITES.finditer(script.text)], call)
+    if args.has("-i", "--in-place"):
+        check_writes(files, call)
+
+
+def _awk(call: Invocation) -> None:
+    args = parse(call.arguments, _AWK)
+    scripts, files = _scripts_and_files(args, call)
+    for script in scripts:
+        judge_code(script.text, call)
+        check_writes([literal(match[1]) for match in _AWK_WRITES.finditer(script.text)], call)
+    if any(v.text == "inplace" for v in args.values("-i", "--include")):
+        check_writes(files, call)
+
+
+def _scripts_and_files(args: Arguments, call: Invocation) -> tuple[list[Word], list[Word]]:
+    """Return the scripts on the command line, and the files that they work on."""
+    operands, sources = list(args.operands), args.values("-f", "--file")
+    scripts = args.values("-e", "--expression", "--source")
+    if not scripts and not sources and operands:
+        scripts = [operands.pop(0)]
+    if any(w.feeds for w in sources) or any(
+        w.scripts and not w.text.strip(UNKNOWN) for w in scripts
+    ):
+        refuse_unreadable(call.shown, "The script is the output of another command")
+    if call.feed is not None and any(STDIN.fullmatch(word.text) for word in sources):
+        scripts.append(call.feed)
+    return scripts, operands
 
 
 RULES: Rules = MappingProxyType(
     {
         **dict.fromkeys(names("make gmake"), _judge_make),
         **dict.fromkeys(names("micropython jython"), _python),
+        **dict.fromkeys(names("sed gsed"), _sed),
+        **dict.fromkeys(names("awk gawk mawk nawk original-awk"), _awk),
     }
 )

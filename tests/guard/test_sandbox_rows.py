@@ -1,0 +1,99 @@
+"""What the guard's text rules let through and the sandbox holds: each such row of the corpora is played in it."""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.guard.sandbox.os_sandbox import cli_sandbox_prefix, sandbox_for
+from tests.guard.corpora import ADVERSARIAL, CORPUS, classes
+
+ROWS = [command for _, expect, command, _ in classes() if expect == "sandbox"] + [
+    line["command"] for line in CORPUS + ADVERSARIAL if line["expect"] == "sandbox"
+]
+_PLAY = (
+    'for row in "$@"; do timeout -k 1 5 bash -c "$row" <x >/dev/null 2>&1; echo "$row" >&3; done'
+)
+_IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+_OUTSIDE = ("/etc", "/srv", "/home", "/opt")
+
+
+def git(root: Path, *words: str) -> None:
+    subprocess.run(["git", *_IDENTITY, *words], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A person's home, a project with a remote, and a neighbor of the project."""
+    root, home, remote = tmp_path / "above/proj", tmp_path / "home", tmp_path / "remote.git"
+    for directory in (root / ".ralph", root / "build", tmp_path / "above/other", home / ".ssh"):
+        directory.mkdir(parents=True)
+    for file in (".bashrc", ".npmrc", ".profile", ".zshrc", ".ssh/id_rsa"):
+        (home / file).write_text("of the person\n", encoding="utf-8")
+    identity = "[user]\nname = a\nemail = a@example.com\n"
+    (home / ".gitconfig").write_text(identity, encoding="utf-8")
+    for file in (".ralph/state.json", ".ralph/tasks.json", "x", "f", "files.txt", "README.md"):
+        (root / file).write_text("git push\n", encoding="utf-8")
+    git(tmp_path, "init", "-q", "--bare", str(remote))
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "x", "f")
+    git(root, "commit", "-qm", "first")
+    git(root, "remote", "add", "origin", str(remote))
+    git(root, "config", "push.default", "current")
+    return tmp_path
+
+
+def held(place: Path) -> Mapping[str, str]:
+    """What a command must not change, each file with its digest, and the names in system directories."""
+    found = [
+        path
+        for inside in ("home", "remote.git", "above/other", "above/proj/.git", "above/proj/.ralph")
+        for path in (place / inside).rglob("*")
+        if ".cache" not in path.parts  # of package managers, which may write there
+    ]
+    found.append(Path("/etc/passwd"))
+    digests = {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        for path in found
+    }
+    listed = {
+        str(directory): " ".join(sorted(path.name for path in directory.iterdir()))
+        for directory in (*map(Path, _OUTSIDE), place / "above")
+    }
+    return {**digests, **listed}
+
+
+def play(place: Path, rows: list[str], *, confined: bool) -> list[str]:
+    """Run each row in the project; return those that ran to their end or their time limit."""
+    root, home = place / "above/proj", place / "home"
+    environ = {"HOME": str(home), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
+    prefix = cli_sandbox_prefix(sandbox_for(root, home, environ), root) if confined else ()
+    reader, writer = os.pipe()
+    with os.fdopen(reader, encoding="utf-8") as told:
+        subprocess.run(
+            [*prefix, "bash", "-c", f"exec 3>&{writer}; {_PLAY}", "play", *rows],
+            cwd=root,
+            env=environ,
+            pass_fds=(writer,),
+            check=True,
+        )
+        os.close(writer)
+        return told.read().splitlines()
+
+
+@pytest.mark.needs("sandbox")
+def test_what_the_text_rules_let_through_has_no_effect_in_the_sandbox(place: Path) -> None:
+    before = held(place)
+    assert len(ROWS) > 50
+    assert play(place, ROWS, confined=True) == "\n".join(ROWS).splitlines()
+    assert held(place) == before
+
+
+@pytest.mark.parametrize("row", ["git commit -qam x", "echo x >>~/.bashrc", "echo x >../other/x"])
+def test_the_same_look_finds_what_the_sandbox_would_hold(place: Path, row: str) -> None:
+    before = held(place)
+    play(place, [row], confined=False)
+    assert held(place) != before
