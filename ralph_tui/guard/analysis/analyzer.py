@@ -46,7 +46,7 @@ from ralph_tui.guard.rules.assignments import (
     judge_setting,
     judge_subscript,
 )
-from ralph_tui.guard.rules.copy_move import looked_up_program, names_program, refuse_copy
+from ralph_tui.guard.rules.copy_move import looked_up_program
 from ralph_tui.guard.rules.package_managers import (
     ThroughUv,
     index_of,
@@ -255,8 +255,6 @@ class CommandAnalyzer:
                 judge_secret_paths([target], scope.dirs, target.raw)
             if redirect.body is not None:
                 self._judge_substitutions(redirect.body, scope)
-            if redirect.operator == "<" and names_program(target):
-                refuse_copy(f"< {target.raw}")
             if redirect.operator in _WRITING_REDIRECTS:
                 number = target.text.rstrip("-").isdigit() or target.text == "-"
                 descriptor = redirect.operator == ">&" and number

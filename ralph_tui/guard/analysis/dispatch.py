@@ -24,7 +24,6 @@ from ralph_tui.guard.rules import (
     signals,
 )
 from ralph_tui.guard.rules.assignments import judge_go, judge_just, judge_removal, judge_subscript
-from ralph_tui.guard.rules.copy_move import refuse_program_copies
 from ralph_tui.guard.rules.destructive import destructive_rule
 from ralph_tui.guard.rules.git import GIT_COMMANDS, MUTATING, judge_git
 from ralph_tui.guard.rules.git import RULE as GIT_RULE
@@ -202,10 +201,6 @@ _EXTRA_RULES: Rules = MappingProxyType(
         "go": judge_go,
         "just": judge_just,
         **dict.fromkeys(names("gpg security"), judge_key_printer),
-        **dict.fromkeys(
-            names("cat head tail tac base64 xxd dd gzip xz zstd rsync scp tar bsdtar tee zip 7z"),
-            refuse_program_copies,
-        ),
     }
 )
 """Additional rules for one harm a program may do, besides what it starts and writes."""

@@ -1,9 +1,7 @@
 """Judges programs that move, copy and link: where files arrive, and whether a program gets another name."""
 
-import re
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
 from ralph_tui.guard.core.rule_context import (
@@ -17,11 +15,6 @@ from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import Simple, Word
 
 _TARGET_DIRECTORY = Spec("tSZ", long=names("--target-directory --suffix --context --backup"))
-_COPIES_IN_CODE = re.compile(
-    r"\b(?:copy|symlink|link|rename|move|cp)\w*\s*\(?[^;\n]{0,40}?(?:/bin/|which\(\s*['\"])"
-    r"(?:git|pip3?|poetry|conda|docker)['\"]",
-    re.IGNORECASE,
-)
 _MAX_PAIRS = 4000
 """The most pairs of a source and a target that are compared."""
 
@@ -41,7 +34,6 @@ def _copy(call: Invocation) -> None:
     if args.has("-l", "--link", "-s", "--symbolic-link"):
         for source in sources:
             call.dirs.check_guarded(source, call.shown)
-    _refuse_copies_of(sources, call)
     if len(sources) * len(targets) > _MAX_PAIRS:
         refuse_unreadable(call.shown, "The source or the target of the copy is not known")
     for target in targets:
@@ -76,37 +68,6 @@ def _judge_arrival(target: Word, sources: Sequence[Word], call: Invocation) -> N
 
 
 _GUARDED_PROGRAMS = names("git pip pip3 poetry conda pipenv virtualenv docker")
-_PROGRAM = re.compile(
-    rf"(?:.*/)?(?:bin/(?:{'|'.join(sorted(_GUARDED_PROGRAMS))})|git-core(?:/(?!.*(?:\.sh|completion)).*)?)/?"
-)
-
-
-def names_program(word: Word) -> bool:
-    """Return whether a word is a program that is judged by name, so that a copy would escape its rule."""
-    return bool(_PROGRAM.fullmatch(word.text) or looked_up_program(word))
-
-
-def refuse_program_copies(call: Invocation) -> None:
-    """Refuse to read a program that is judged by name, because the output may be a copy of it."""
-    inputs = [word.cut(3) for word in call.arguments if word.text.startswith("if=")]
-    _refuse_copies_of([*call.arguments, *inputs], call)
-
-
-def _refuse_copies_of(sources: Sequence[Word], call: Invocation) -> None:
-    for word in sources:
-        if looked_up_program(word) or any(
-            map(names_program, call.dirs.possible_words(word) or (word,))
-        ):
-            refuse_copy(call.shown)
-
-
-def judge_copies_in_code(code: str, shown: str) -> None:
-    if ("bin/" in code or "which" in code) and _COPIES_IN_CODE.search(code):
-        refuse_copy(shown)
-
-
-def refuse_copy(shown: str) -> NoReturn:
-    deny("git-read-only", shown, "This gives a program another name", "Use the program's own name.")
 
 
 def looked_up_program(word: Word) -> str:
@@ -129,7 +90,6 @@ def _link(call: Invocation) -> None:
         call.dirs.check_guarded(word, call.shown)
     target = args.values("-t", "--target-directory") or last_operand(args.operands[1:])
     check_writes(target, call, into=True)
-    _refuse_copies_of(args.operands, call)
 
 
 def _install(call: Invocation) -> None:
@@ -138,7 +98,6 @@ def _install(call: Invocation) -> None:
     targets = args.values("-t", "--target-directory") or last_operand(args.operands)
     made = list(args.operands) if args.has("-d", "--directory") else targets
     check_writes(made, call, into=True)
-    _refuse_copies_of(args.operands, call)
 
 
 RULES: Rules = MappingProxyType(
