@@ -13,9 +13,6 @@ from ralph_tui.guard.analysis.dispatch import (
     refuse_endless,
 )
 from ralph_tui.guard.analysis.pipe_text import (
-    Content,
-    as_script,
-    files_written,
     output_of,
     stdin_after,
 )
@@ -35,7 +32,6 @@ from ralph_tui.guard.core.rule_context import (
     refuse_unreadable,
     source_index,
 )
-from ralph_tui.guard.core.verdicts import DeniedError
 from ralph_tui.guard.core.working_dirs import WorkingDirs
 from ralph_tui.guard.rules.assignments import (
     DECLARATIONS,
@@ -114,7 +110,6 @@ class CommandAnalyzer:
         self._stdin: Word | None = None
         self._functions: dict[str, Compound] = {}
         self._forwards_arguments = False
-        self._written: dict[str, list[Content]] = {}
 
     # --- the script -----------------------------------------------------------------------------
 
@@ -160,9 +155,6 @@ class CommandAnalyzer:
             self._judge_words(command, call, certain=certain)
             if command.assignments:  # they apply to this command only
                 dirs.settings_moved = settings_moved
-        for file, content in files_written(command, printed):
-            for path in dirs.resolve(file) or ():
-                self._written.setdefault(path, []).append(content)
         if command.values == ("exec",):  # its redirections last
             self._stdin = feed
 
@@ -298,21 +290,6 @@ class CommandAnalyzer:
         dirs = replace(call.dirs, values={})
         self.judge_script(script, replace(inner, dirs=dirs, parameters=None, defining=False), feed)
 
-    def judge_written_file(self, file: Word, call: Invocation) -> None:
-        """Judge the script in `file` once, if the same text has just written it and it can be read."""
-        for path in call.dirs.resolve(file) or ():
-            for content in self._written.pop(path, ()):
-                if content is None:
-                    refuse_unreadable(call.shown, "This runs a file that was just downloaded")
-                if (text := as_script(content)) is not None:
-                    # A rewrite could not change the file.
-                    as_file = replace(call.scope, rewrites=False)
-                    try:
-                        self.shell(text, replace(call, scope=as_file, feed=None))
-                    except DeniedError as error:
-                        if error.verdict.rule != "unreadable-command":
-                            raise
-
     def _judge_invocation(self, call: Invocation, *, certain: bool = False) -> None:
         scope = call.scope
         if call.words[0].raw == '"$@"' and scope.defining:
@@ -335,8 +312,6 @@ class CommandAnalyzer:
         if not names_known_program(head, self.source):
             refuse_unreadable(head.raw or call.shown, "An expansion takes the place of a command")
         program = call.program
-        if "/" in head.text:
-            self.judge_written_file(head, call)
         judge_blocked(call)
         self.asks.update(dict.fromkeys(matching_ask_entries(call), call.shown))
         refuse_committer(call)
@@ -350,9 +325,9 @@ class CommandAnalyzer:
 
     def _judge_program(self, call: Invocation, *, called: bool) -> None:
         tool = tool_of(call)
-        if call.scope.rewrites and tool:
+        if tool:
             self.tools[index_of(tool, call)] = through_uv(tool, call)
-        elif call.scope.rewrites and (script := script_of(call)):
+        elif script := script_of(call):
             self.tools[call.words[0].start] = ThroughUv("uv run", script)
         if is_tool(call):
             check_unless_reader(call)

@@ -1,9 +1,8 @@
-"""Predicts from the text what commands print and write, because the next command may run it."""
+"""Predicts from the text what commands print, because the next command may run it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.rules.destructive import found_paths
 from ralph_tui.guard.shell.expansions import unescape_ansi
 from ralph_tui.guard.shell.nodes import (
@@ -11,7 +10,6 @@ from ralph_tui.guard.shell.nodes import (
     Command,
     Compound,
     Redirect,
-    Simple,
     Word,
     anything,
     literal,
@@ -110,35 +108,3 @@ def _unescaped(text: str) -> str:
 
 def _text_word(text: str) -> Word:
     return Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), text)
-
-
-Content = Word | None
-"""The contents of a written file; None if downloaded."""
-
-_WRITING = names("> >> >| &> &>>")
-_CURL = Spec(
-    "oXHdFAbcemuUxTY", long=names("--output --request --header --data --form --user-agent")
-)
-_WGET = Spec("OPaotTUQ", long=names("--output-document --directory-prefix --header --timeout"))
-_FETCHED = {"curl": (_CURL, "-o", "--output"), "wget": (_WGET, "-O", "--output-document")}
-
-
-def files_written(command: Simple, printed: Word) -> Iterator[tuple[Word, Content]]:
-    program = command.words[0].text.rpartition("/")[2] if command.words else ""
-    fetched = None if program in _FETCHED else printed
-    for redirect in command.redirects:
-        if redirect.operator in _WRITING and redirect.descriptor in ("", "1"):
-            yield redirect.target, fetched
-    if program in _FETCHED:
-        spec, *options = _FETCHED[program]
-        yield from ((word, None) for word in parse(command.words[1:], spec).values(*options))
-    elif program == "tee":
-        yield from ((word, printed) for word in parse(command.words[1:]).operands)
-
-
-def as_script(content: Word) -> Word | None:
-    """Return the content as shell text without a source position; None if it is in another language."""
-    first = content.text.partition("\n")[0]
-    if first.startswith("#!") and not first.rstrip().endswith("sh") and "sh -" not in first:
-        return None
-    return Word(content.text, content.kinds, content.text)

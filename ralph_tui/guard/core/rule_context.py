@@ -32,8 +32,6 @@ class Walker(Protocol):
 
     def shell(self, text: Word, call: "Invocation", feed: Word | None = None) -> None: ...
 
-    def judge_written_file(self, file: Word, call: "Invocation") -> None: ...
-
 
 @dataclass(frozen=True)
 class Scope:
@@ -44,7 +42,6 @@ class Scope:
         parameters: The value of `"$@"` in the enclosing function; None if unknown.
         defining: Whether it is in a function that is only being defined.
         under_uv: Whether `uv run` starts it.
-        rewrites: Whether the project's tools are rewritten to run through uv.
         depth: The number of commands it is nested in.
     """
 
@@ -52,7 +49,6 @@ class Scope:
     parameters: tuple[Word, ...] | None = None
     defining: bool = False
     under_uv: bool = False
-    rewrites: bool = True
     depth: int = 0
 
     def fork(self) -> "Scope":

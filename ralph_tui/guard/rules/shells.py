@@ -51,7 +51,6 @@ def _judge_script_file(file: Word, call: Invocation) -> None:
         refuse_unreadable(call.shown, "A shell would run the output of another command")
     if file.text == UNKNOWN and file.may_split:
         refuse_unreadable(call.shown, "An expansion takes the place of a shell's script")
-    call.walker.judge_written_file(file, call)
 
 
 def judge_joined(call: Invocation, words: Sequence[Word]) -> None:
