@@ -97,7 +97,6 @@ def _ask_if_listed(call: ToolCall, verdict: Verdict, policy: Policy) -> Verdict:
 
 
 def _server_of(name: str) -> tuple[str, ...]:
-    """Return the server prefix of an MCP tool, which represents all its tools; otherwise nothing."""
     return ("__".join(name.split("__")[:2]),) if name.startswith("mcp__") else ()
 
 

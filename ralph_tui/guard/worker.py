@@ -128,7 +128,6 @@ class CommandJudge:
 def judging(
     policy: Policy, *, deadline: Callable[[], float] = lambda: DEADLINE, argv: tuple[str, ...] = ()
 ) -> Iterator[Judge]:
-    """Provide a judge to synchronous code; the child ends with the block."""
     judge = CommandJudge(policy, deadline=deadline, argv=argv)
     with asyncio.Runner() as runner:
         try:

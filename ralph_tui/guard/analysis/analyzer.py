@@ -262,7 +262,6 @@ class CommandAnalyzer:
         self._judge_start(replace(call, words=tuple(words), scope=scope))
 
     def assign(self, word: Word, call: Invocation) -> None:
-        """Judge `NAME=value` in a command's environment."""
         name, _, _ = word.text.partition("=")
         value = word.cut(len(name) + 1)
         judge_assignment(name, value, call.shown)

@@ -60,7 +60,6 @@ _CONTAINERS = names("docker podman nerdctl docker-compose")
 
 
 def judge_unknown(call: Invocation) -> None:
-    """Judge a program without a rule by the commands that its arguments may contain."""
     if call.program in _TEXT_PROGRAMS:
         return
     words = call.arguments
@@ -85,7 +84,6 @@ def judge_unknown(call: Invocation) -> None:
 
 
 def judge_blocked(call: Invocation) -> None:
-    """Refuse a command that the project's settings block."""
     for blocked in _matching_entries(call, call.policy.blocked_commands):
         if blocked not in RULED:
             deny(
@@ -216,7 +214,6 @@ _ARITHMETIC = frozenset({"let", "test", "[", "unset", "read", "printf", "wait", 
 
 
 def judged_by_own_rule(call: Invocation) -> bool:
-    """Judge git, forge CLIs, uv, other package managers and agents, each of which has a single rule."""
     program = call.program
     if (git := _git_words(call)) is not None:
         if call.dirs.settings_moved:

@@ -36,7 +36,6 @@ def stdin_after(redirects: Sequence[Redirect], feed: Word | None) -> Word | None
 
 
 def output_of(command: Command, feed: Word | None) -> Word:
-    """Return what a command prints, as far as its text shows."""
     if isinstance(command, Compound) or not command.words or not command.words[0].known:
         return anything()
     program = command.words[0].text

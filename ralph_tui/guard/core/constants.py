@@ -37,7 +37,6 @@ _MAX_SOURCE = 4096
 
 
 def plain_values(words: Sequence[Word]) -> tuple[str, ...]:
-    """Return the texts of the words, or none unless all are plain."""
     texts = tuple(word.text for word in words)
     plain = all(
         _PLAIN.fullmatch(text) and not word.home for text, word in zip(texts, words, strict=True)
@@ -91,7 +90,6 @@ def _may_set_parameters(words: Sequence[Word]) -> bool:
 
 @lru_cache(maxsize=8)
 def pwd_is_reliable(source: str) -> bool:
-    """Return whether `$(pwd)` in the source is certainly the shell's current directory."""
     if len(source) > _MAX_SOURCE or not _PWD_SUBSTITUTION.search(source):
         return False
     redefined = re.search(r"\bpwd\s*\(|\bfunction\s+pwd\b|\balias\b|\bPWD=", source)
@@ -99,7 +97,6 @@ def pwd_is_reliable(source: str) -> bool:
 
 
 def possible_words(word: Word, values: Values) -> tuple[Word, ...]:
-    """Return the words that `word` may expand to with these values, or none unless that is certain."""
     raw = _PWD_SUBSTITUTION.sub("${PWD}", word.raw) if "PWD" in values else word.raw
     if word.start < 0 or UNKNOWN not in word.text or _NOT_PLAIN.search(raw):
         return ()
@@ -174,7 +171,6 @@ _SUSPICIOUS = re.compile(
 
 
 def names_known_program(head: Word, source: str) -> bool:
-    """Return whether the word names a program, or is a path with a known last component."""
     # Zsh expands `=name` to a program's path.
     if head.text.startswith("=") and head.kinds.startswith("u"):
         return False
@@ -192,7 +188,6 @@ def names_known_program(head: Word, source: str) -> bool:
 
 
 def may_hide_command(text: Word, source: str) -> bool:
-    """Return whether the unknown part of a text that a shell runs may hide a refused command."""
     pairs = zip(text.text, text.kinds, strict=True)
     if not any(char == UNKNOWN and kind in "xs" for char, kind in pairs):
         return False

@@ -147,7 +147,6 @@ def asks_for_git_directory(word: Word) -> bool:
 
 
 def printed_names(command: Simple) -> Iterator[Word]:
-    """Yield the words of a command that may be the file names it prints, or lead to them."""
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
     words = command.words[1:]
     leaves_out = program in _FILTERS and any(_INVERTS.fullmatch(w.text) for w in words)

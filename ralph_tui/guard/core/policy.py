@@ -85,7 +85,6 @@ class Policy(Model):
 
     @property
     def uses_uv(self) -> bool:
-        """Whether uv manages the project, or would manage the one that begins here."""
         return self.scripts_through_uv or set(self.python_tools) >= set(PYTHON_TOOLS)
 
     @property

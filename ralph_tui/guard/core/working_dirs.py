@@ -141,7 +141,6 @@ class WorkingDirs:
         )
 
     def possible_words(self, word: Word) -> tuple[Word, ...]:
-        """Return the words that `word` may expand to, or none unless that is certain."""
         known = {"PWD": tuple(sorted(self.directories or ())), "HOME": (self._home(),)}
         values = {**self.values, **{name: known[name] for name in self.reliable}}
         return possible_words(word, values)
@@ -173,7 +172,6 @@ class WorkingDirs:
         return path.startswith(self.root.rstrip("/") + "/")
 
     def guarded_directory(self, word: Word) -> str | None:
-        """Return the guarded directory that `word` leads into or may match, or None."""
         if asks_for_git_directory(word):
             return ".git"
         paths = self.resolve(word) or (_normalized("/" + word.text.replace(UNKNOWN, "x")),)
@@ -214,7 +212,6 @@ class WorkingDirs:
                 )
 
     def _may_name_any_file(self, word: Word) -> bool:
-        """Return whether a word may name any file of the project, because its name begins with an expansion."""
         if UNKNOWN not in word.text:
             return False
         directory, slash, name = word.text.partition(UNKNOWN)[0].rpartition("/")
@@ -230,7 +227,6 @@ class WorkingDirs:
         return self._is_scratch(path) or self.in_project(path)
 
     def check_removal(self, word: Word, shown: str) -> None:
-        """Refuse a recursive removal of anything that is not certainly part of the project."""
         self.check_guarded(word, shown)
         paths = self.resolve(word)
         if paths is None:
@@ -293,7 +289,6 @@ class WorkingDirs:
         return any(own.removeprefix(home) in text for own in self._own_directories)
 
     def check_guarded(self, word: Word, shown: str) -> None:
-        """Refuse a change to ralph's, git's or the CLI's own files."""
         if (found := self.guarded_directory(word)) is None:
             return
         rule, what, instead = _GUARDED.get(found, _GUARDED[".claude"])

@@ -57,7 +57,6 @@ class OwnCommit:
 
 
 def with_commit(before: Snapshot, made: OwnCommit) -> Snapshot:
-    """Return the snapshot to expect after ralph's own commit, if nothing else changes."""
     index = dict(before.index)
     for path, entry in made.entries.items():
         if entry:

@@ -82,7 +82,6 @@ class RepositoryWatcher:
         self._last: _Observation | None = None
 
     def snapshot(self) -> Snapshot | None:
-        """Return the current state of the repository, or None if there is no repository or no git."""
         observed = self._observe()
         if observed is None:
             return None
@@ -168,7 +167,6 @@ class RepositoryWatcher:
         return {path: _stamp(path) for path in paths}
 
     def _require_no_repository(self, error: str) -> None:
-        """Accept only the absence of a repository as the reason for git's failure."""
         if "not a git repository (or any" not in error or (self._root / ".git").exists():
             raise SetupError(
                 f"git cannot read the repository of {self._root}: {error.removeprefix('fatal: ')}",

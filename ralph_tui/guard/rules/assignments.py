@@ -28,7 +28,6 @@ RULE = "environment"
 
 
 def judge_assignment(name: str, value: Word, shown: str) -> None:
-    """Refuse an assignment that makes an allowed command do something else."""
     _refuse_ralph_variable(name, shown)
     if name.startswith("GIT_") or name == "GIT":
         if name != "GIT":
@@ -49,7 +48,6 @@ def judge_assignment(name: str, value: Word, shown: str) -> None:
 
 
 def judge_removal(name: str, shown: str) -> None:
-    """Refuse to unset the variables that keep scripts under the guard."""
     _refuse_ralph_variable(name, shown)
     if name.startswith("GIT_CONFIG"):
         _refuse_variable(shown, "The guard uses this variable to check scripts")
@@ -161,7 +159,6 @@ DECLARATIONS = names("export declare typeset local readonly")
 
 
 def change_directory(call: Invocation, *, certain: bool) -> None:
-    """Follow a `cd`; unless it certainly succeeded, the old directory stays possible."""
     if call.program == "popd":
         call.dirs.move(literal("-"), certain=certain)
         return

@@ -128,7 +128,6 @@ def _compressor(call: Invocation) -> None:
 
 
 def _keeping_compressor(call: Invocation) -> None:
-    """Judge a compressor that keeps its source file unless an option removes it."""
     args = parse(call.arguments)
     check_writes(args.operands if args.has("--rm", "-j") else args.operands[1:], call)
 

@@ -105,7 +105,6 @@ def judge_code(code: str, call: Invocation) -> None:
 
 
 def _judge_guarded_mention(code: str, call: Invocation) -> None:
-    """Refuse code that both writes files and names ralph's, git's or the CLI's own files."""
     if not _WRITES.search(_READING_OPEN.sub("", code).replace("sys.stdout.write", "")):
         return
     if found := _GUARDED_NAME.search(code):

@@ -100,7 +100,6 @@ _SETUP_VERBS = names("install develop easy_install bdist_egg")
 
 
 def interpreter_rule(program: str) -> Rule | None:
-    """Return the rule for an interpreter, with or without a version in its name, or None."""
     if PYTHON.fullmatch(program):
         return _python
     if _language(program) in _CODE_OPTIONS:

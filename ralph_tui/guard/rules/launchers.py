@@ -98,7 +98,6 @@ WRAPPERS: Mapping[str, Wrapper] = MappingProxyType(
 
 
 def _refuse_unknown_start(call: Invocation, operands: Sequence[Word]) -> None:
-    """Refuse an expansion where the command begins, because it may be the command."""
     if operands and operands[0].text == UNKNOWN and operands[0].may_split:
         refuse_unreadable(call.shown, "An expansion takes the place of a command")
 

@@ -221,7 +221,6 @@ def is_tool(call: Invocation) -> bool:
 
 
 def tool_of(call: Invocation) -> str:
-    """Return the tool to run through uv, such as `pytest` or `python -m pytest`; otherwise an empty string."""
     words = call.arguments
     if call.under_uv or "/" in call.words[0].text:
         return ""

@@ -36,7 +36,6 @@ _OUTPUT = re.compile(r"-[oO]|--out.*")
 
 
 def check_unless_reader(call: Invocation) -> None:
-    """Refuse guarded files as operands of a program, unless it is known to only read."""
     if call.program in READERS:
         return
     call.dirs.check_current_directory(call.shown)
@@ -63,7 +62,6 @@ def check_named_files(words: Sequence[Word], call: Invocation) -> None:
 
 
 def check_outputs(words: Sequence[Word], call: Invocation) -> None:
-    """Refuse guarded files as values of options such as `-o` and `--report=`."""
     for before, word in pairwise([literal(""), *words]):
         if word.text.startswith("-"):
             _check_option(word, call)

@@ -109,7 +109,6 @@ _REFERENCES = re.compile(r"/(?:git|merges?|contents|branches|releases|update-bra
 
 
 def judge_forge(call: Invocation) -> None:
-    """Refuse forge commands that merge, check out, tag or delete; allow reading and commenting."""
     args = parse(call.arguments, _SPEC)
     if not args.operands or args.has("--help", "-h"):
         return

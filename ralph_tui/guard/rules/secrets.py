@@ -57,7 +57,6 @@ def is_secret(path: str, policy: Policy) -> bool:
 
 
 def judge_secret_words(command: Simple, dirs: WorkingDirs) -> None:
-    """Refuse a command that opens a secret file, unless it only uses the key."""
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
     searches = program == "find" and not any(
         w.text.startswith(("-exec", "-ok")) for w in command.words
@@ -77,7 +76,6 @@ _PRINTS_KEYS: Mapping[str, re.Pattern[str]] = MappingProxyType(
 
 
 def judge_key_printer(call: Invocation) -> None:
-    """Refuse the options and verbs by which a program prints keys."""
     if any(_PRINTS_KEYS[call.program].fullmatch(word.text) for word in call.arguments):
         raise DeniedError(secret_denial(call.shown))
 
@@ -150,7 +148,6 @@ def _is_memory(path: str) -> bool:
 
 
 def judge_memory_words(command: Simple, dirs: WorkingDirs, source: str) -> None:
-    """Refuse a command that reads the environment or memory of a process."""
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
     words: Sequence[Word] = () if program in _PRINTS else command.words[1:]
     if program in _PATTERN_FIRST:

@@ -115,7 +115,6 @@ def _mapfile(call: Invocation) -> None:
 
 
 def _repeat(call: Invocation) -> None:
-    """Refuse `fc`, which runs lines of the history, even ones that never ran before."""
     if not any(re.fullmatch(r"-[nr]*l[nr]*", word.text) for word in call.arguments):
         refuse_unreadable(call.shown, "This runs an unknown line of the shell's history")
 

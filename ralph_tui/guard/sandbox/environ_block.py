@@ -33,7 +33,6 @@ def blank_keys() -> None:
 
 
 def _secrets(block: bytes) -> Iterator[tuple[str, int, int]]:
-    """Yield name, offset and length of each secret value, in bytes."""
     offset = 0
     for entry in block.split(b"\0"):
         name, equals, value = entry.partition(b"=")

@@ -35,7 +35,6 @@ _GIT_SETTINGS = (
 
 
 def agent_environment(policy: Policy, base: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for the CLI and everything it starts, based on that of this process."""
     hidden = set(hidden_names(base))
     kept = {n: v for n, v in base.items() if n not in hidden and not _INHERITED_GIT.fullmatch(n)}
     settings = [("core.hooksPath", str(SHIMS / "hooks")), *_GIT_SETTINGS]

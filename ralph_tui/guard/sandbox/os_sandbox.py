@@ -262,7 +262,6 @@ def _host_sockets() -> Iterator[str]:
 def _cover_sockets(
     sockets: tuple[str, ...], keep: tuple[str, ...], shown: tuple[str, ...]
 ) -> Iterator[str]:
-    """Hide the sockets that the command could see, except those to `keep`."""
     emptied = tuple(f"{name}/" for name in _EMPTIED)
     seen = tuple(f"{name}/" for name in shown)
     for path in dict.fromkeys(os.path.realpath(name) for name in sockets):
@@ -336,7 +335,6 @@ def short_temporary() -> str | None:
 
 
 def lost(reason: str) -> str:
-    """Return the message for a run that ended because the sandbox broke."""
     return f"The sandbox stopped working during the run: {reason}. No command ran outside it."
 
 

@@ -228,7 +228,6 @@ class Lexer(ExpansionReader):
 
 
 def as_assignment(word: Word) -> Assignment | None:
-    """Return the word as an assignment, or None unless bash would read it as one."""
     match = _ASSIGNED_WORD.match(word.text)
     if match is None:
         return None
