@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,8 @@ from tests.guard.corpora import ADVERSARIAL, CORPUS, classes
 ROWS = [command for _, expect, command, _ in classes() if expect == "sandbox"] + [
     line["command"] for line in CORPUS + ADVERSARIAL if line["expect"] == "sandbox"
 ]
-_PLAY = (
-    'for row in "$@"; do timeout -k 1 5 bash -c "$row" <x >/dev/null 2>&1; echo "$row" >&3; done'
-)
+_MOST_SECONDS = 5
+_KEY = "of the person"
 _IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.com")
 _OUTSIDE = ("/etc", "/srv", "/home", "/opt")
 
@@ -32,7 +32,7 @@ def place(tmp_path: Path) -> Path:
     for directory in (root / ".ralph", root / "build", tmp_path / "above/other", home / ".ssh"):
         directory.mkdir(parents=True)
     for file in (".bashrc", ".npmrc", ".profile", ".zshrc", ".ssh/id_rsa"):
-        (home / file).write_text("of the person\n", encoding="utf-8")
+        (home / file).write_text(f"{_KEY}\n", encoding="utf-8")
     identity = "[user]\nname = a\nemail = a@example.com\n"
     (home / ".gitconfig").write_text(identity, encoding="utf-8")
     for file in (".ralph/state.json", ".ralph/tasks.json", "x", "f", "files.txt", "README.md"):
@@ -66,34 +66,39 @@ def held(place: Path) -> Mapping[str, str]:
     return {**digests, **listed}
 
 
-def play(place: Path, rows: list[str], *, confined: bool) -> list[str]:
-    """Run each row in the project; return those that ran to their end or their time limit."""
+def play(place: Path, row: str, *, confined: bool) -> str:
+    """Run a row in the project; return what it printed."""
     root, home = place / "above/proj", place / "home"
-    environ = {"HOME": str(home), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
+    environ = {"HOME": str(home), "PATH": os.environ["PATH"]}
     prefix = cli_sandbox_prefix(sandbox_for(root, home, environ), root) if confined else ()
-    reader, writer = os.pipe()
-    with os.fdopen(reader, encoding="utf-8") as told:
-        subprocess.run(
-            [*prefix, "bash", "-c", f"exec 3>&{writer}; {_PLAY}", "play", *rows],
-            cwd=root,
-            env=environ,
-            pass_fds=(writer,),
-            check=True,
-        )
-        os.close(writer)
-        return told.read().splitlines()
+    words = [*prefix, "bash", "-c", row.replace("/home/me", str(home))]
+    out, into = subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(
+        words, cwd=root, env=environ, stdin=subprocess.DEVNULL, stdout=out, stderr=into
+    ) as started:
+        try:
+            told, _ = started.communicate(timeout=_MOST_SECONDS)
+        except subprocess.TimeoutExpired:  # it stopped itself, and everything in its sandbox
+            started.kill()
+            told, _ = started.communicate()
+    return told.decode("utf-8", "replace")
 
 
 @pytest.mark.needs("sandbox")
-def test_what_the_text_rules_let_through_has_no_effect_in_the_sandbox(place: Path) -> None:
+def test_what_the_text_rules_let_through_has_no_effect_in_the_sandbox(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", _KEY)
     before = held(place)
-    assert len(ROWS) > 50
-    assert play(place, ROWS, confined=True) == "\n".join(ROWS).splitlines()
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(lambda row: play(place, row, confined=True), ROWS))
+    assert [row for row, text in zip(ROWS, told, strict=True) if _KEY in text] == []
     assert held(place) == before
+    assert len(ROWS) > 150
 
 
 @pytest.mark.parametrize("row", ["git commit -qam x", "echo x >>~/.bashrc", "echo x >../other/x"])
 def test_the_same_look_finds_what_the_sandbox_would_hold(place: Path, row: str) -> None:
     before = held(place)
-    play(place, [row], confined=False)
+    assert play(place, f"{row}; cat ~/.ssh/id_rsa", confined=False).endswith(f"{_KEY}\n")
     assert held(place) != before

@@ -11,8 +11,6 @@ from ralph_tui.guard.core.rule_context import Invocation, Rules, refuse_unreadab
 from ralph_tui.guard.core.verdicts import DeniedError, deny
 from ralph_tui.guard.rules.git import MUTATING
 from ralph_tui.guard.rules.package_managers import refuse_manager
-from ralph_tui.guard.rules.secrets import judge_memory_in_code, judge_secrets_in_code
-from ralph_tui.guard.rules.signals import judge_signals_in_code
 from ralph_tui.guard.shell.nodes import UNKNOWN, literal
 from ralph_tui.guard.shell.parser import read_word
 
@@ -90,9 +88,6 @@ def judge_code(code: str, call: Invocation) -> None:
     if code.strip() == UNKNOWN:
         refuse_unreadable(call.shown, "The interpreter would run code that the guard cannot read")
     code = _JOIN.sub("", code).replace("sys.executable", "'python'")
-    judge_signals_in_code(code, call)
-    judge_memory_in_code(code, call.shown)
-    judge_secrets_in_code(code, call.shown)
     _judge_guarded_mention(code, call)
     _judge_removals(code, call)
     if (installer := _INSTALLER.search(code)) is not None:

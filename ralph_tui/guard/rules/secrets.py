@@ -29,9 +29,6 @@ _HARMLESS_PROGRAMS = names(
 )
 """Programs that only show names, or use a key without printing it."""
 _BEFORE_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=[/~\0$.\w])")
-_JOINTS = re.compile(r"['\"\s,+()]+(?:/['\"\s,+()]*)?|/+")
-_HOME_IN_CODE = r"(?:[Hh]ome|HOME|~|/root|/Users)[^\n;]{0,40}?(?<![\w.])"
-_READS = re.compile(r"open|read|slurp|load|File\b|copy|cat\b", re.IGNORECASE)
 
 
 @cache
@@ -97,16 +94,6 @@ def _home_path(word: Word, policy: Policy) -> Sequence[str]:
     return (os.path.normpath(f"{policy.home}/{rest}".rstrip("\"'")),) if mark else ()
 
 
-def judge_secrets_in_code(code: str, shown: str) -> None:
-    if not (mentions_secrets(code) and _READS.search(code)):
-        return
-    plain = _JOINTS.sub("/", code)
-    for name in _SECRET_FILES:
-        found = re.search(rf"{_HOME_IN_CODE}{re.escape(name)}(?:/([\w.-]+))?(?![\w-])", plain)
-        if found and not (name == ".ssh" and _PUBLIC.fullmatch(found[1] or "config")):
-            raise DeniedError(secret_denial(shown))
-
-
 def secret_denial(shown: str) -> Verdict:
     reason = "This reads the person's keys"
     return denial(RULE, shown, reason, "Let only the programs that need the keys read them.")
@@ -127,10 +114,6 @@ _RECURSIVE_PROGRAMS = names("rg ag ack tar bsdtar cp rsync zip scp 7z")
 _PS_VALUE = re.compile(r"-[a-zA-Z]*[oOpCgGstuUqNk]|[a-zA-Z]*[oOptUkN]")
 """Options of `ps`, with and without a dash, whose value is the next word."""
 _PS_DARWIN = re.compile(r"-[a-zA-Z]*E[a-zA-Z]*")
-_MEMORY_IN_CODE = re.compile(r"/proc/[^'\"\s]{0,80}(?:environ|/mem)\b|\.environ\(\)")
-_DIRECTORY_IN_CODE = re.compile(r"['\"]/proc/?['\"]")
-_FILE_IN_CODE = re.compile(r"environ['\"]")
-"""The last part of a path that code joins; `_DIRECTORY_IN_CODE` is the first."""
 
 
 def mentions_memory(source: str) -> bool:
@@ -185,14 +168,6 @@ def judge_ps(call: Invocation) -> None:
             shows = bool(_PS_DARWIN.fullmatch(text)) or (text.isalpha() and "e" in text)
         if shows:
             _refuse(call.shown)
-
-
-def judge_memory_in_code(code: str, shown: str) -> None:
-    if not mentions_memory(code):
-        return
-    in_parts = _DIRECTORY_IN_CODE.search(code) and _FILE_IN_CODE.search(code)
-    if in_parts or _MEMORY_IN_CODE.search(code):
-        _refuse(shown)
 
 
 def _after_pattern(words: Sequence[Word]) -> Sequence[Word]:

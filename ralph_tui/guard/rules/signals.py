@@ -201,14 +201,3 @@ def _keeps_own(program: str, words: Sequence[Word], policy: Policy) -> bool:
         return False
     patterns = operands if program in names("grep egrep rg") else _REGEX.findall(operands[0])
     return any(_matches_own(pattern, policy, full=True) for pattern in patterns)
-
-
-# --- in other languages -----------------------------------------------------------------------
-
-_SENDS = re.compile(r"\b(?:kill|killpg|terminate|suspend|send_signal|posix_kill|pidfd_send\w*)\b")
-_AT_PARENT = re.compile(r"ppid|\bparents?\s*\(|\bkill\w*\s*\(?\s*(?:-1|1)\s*,|process_iter")
-
-
-def judge_signals_in_code(code: str, call: Invocation) -> None:
-    if _SENDS.search(code) and _AT_PARENT.search(code):
-        _refuse(call)
