@@ -179,7 +179,6 @@ def in_named_directory(call: Invocation) -> Invocation:
 
 
 def in_directories(call: Invocation, directories: Sequence[Word]) -> Invocation:
-    """Return the invocation after changing to these directories, one after the other."""
     if not directories:
         return call
     dirs = call.dirs.fork()

@@ -270,7 +270,6 @@ class WorkingDirs:
             self.settings_moved = True
 
     def mark_if_guarded(self, word: Word) -> None:
-        """Set `suspect` if a value that later commands may use names a guarded path."""
         if word.text.startswith(("-", "!", "^")):  # an option, or a pattern that excludes
             return
         if names_guarded(word.text) or asks_for_git_directory(word) or self._leads_to_guarded(word):

@@ -74,10 +74,6 @@ def _judge_docker(words: Sequence[Word], call: Invocation) -> None:
 
 
 def _judge_in_container(words: Sequence[Word], call: Invocation) -> None:
-    """Judge git, shells and installers in a container, where the project is often mounted.
-
-    Other programs run in the container's own environment.
-    """
     call = call.in_uv()
     for at, word in enumerate(words):
         mounts = word.text in ("-v", "--volume") and words[at + 1 : at + 2]

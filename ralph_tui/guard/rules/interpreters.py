@@ -237,7 +237,6 @@ def _awk(call: Invocation) -> None:
 
 
 def _scripts_and_files(args: Arguments, call: Invocation) -> tuple[list[Word], list[Word]]:
-    """Return the scripts on the command line, and the files that they work on."""
     operands, sources = list(args.operands), args.values("-f", "--file")
     scripts = args.values("-e", "--expression", "--source")
     if not scripts and not sources and operands:

@@ -139,7 +139,6 @@ def _attach(call: Invocation) -> None:
 
 
 def _multiplexer(call: Invocation) -> None:
-    """Judge `tmux` and `screen`, because ralph may run in one of them."""
     texts = [word.text for word in call.arguments]
     named = any(text.startswith(("-t", "-S")) for text in texts) and "-a" not in texts
     if "kill-server" in texts or (not named and {"kill-session", "quit"} & set(texts)):

@@ -30,7 +30,6 @@ class Cursor:
         self._nesting = depth
 
     def peek(self, count: int) -> str:
-        """Return the next characters, without line continuations."""
         if not self._continued:
             return self.text[self._position : self._position + count]
         found: list[str] = []
@@ -45,7 +44,6 @@ class Cursor:
         return "".join(found)
 
     def advance(self, count: int) -> None:
-        """Advance past the next characters and any line continuations around them."""
         if not self._continued:
             self._position += count
             return

@@ -33,7 +33,6 @@ class Lexer(ExpansionReader):
     # --- words ----------------------------------------------------------------------------------
 
     def word(self) -> Word:
-        """Read the word at the cursor; it is empty at a metacharacter."""
         self.step()
         if self._continued:
             self._drop_continuations()
@@ -74,7 +73,6 @@ class Lexer(ExpansionReader):
         out.add(plain, "u")
 
     def _metacharacter(self, char: str, out: WordBuilder) -> bool:
-        """Read a process substitution, an array or an extended pattern; return False if the word ends instead."""
         if char in "<>" and self.peek(2)[1:] == "(":
             self._process_substitution(char, out)
             return True
