@@ -84,18 +84,16 @@ def test_without_a_person_nothing_is_written_and_the_status_says_so(project: Pat
     )
     told = inside("import", "a.plain", "--json", cwd=project)
     assert told.returncode == 4
-    assert json.loads(told.stdout)["written"] is False
-    assert kept(project) == before
-
-
-def test_json_has_the_whole_preview(project: Path) -> None:
-    told = json.loads(inside("import", "a.plain", "--json", "--yes", cwd=project).stdout)
-    assert [(row["change"], row["id"]) for row in told["rows"]] == [
+    preview = json.loads(told.stdout)
+    assert [(row["change"], row["id"]) for row in preview["rows"]] == [
         ("new", "create"),
         ("new", "fill"),
     ]
-    assert told["commands"][0]["command"] == "uv run pytest tests/test_fill.py"
-    assert (told["written"], told["changes_plan"], told["checked"]) == (True, True, {})
+    assert preview["commands"][0]["command"] == "uv run pytest tests/test_fill.py"
+    assert (preview["written"], preview["changes_plan"], preview["checked"]) == (False, True, {})
+    assert kept(project) == before
+    agreed = json.loads(inside("import", "a.plain", "--json", "--yes", cwd=project).stdout)
+    assert agreed == {**preview, "written": True}
 
 
 def test_standard_input_is_a_source_of_its_own(project: Path) -> None:
@@ -283,20 +281,19 @@ def test_a_new_file_needs_a_format(project: Path) -> None:
     assert (project / "new.plain").read_text().startswith("- [x] create: ")
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("../out.plain", "it is not in the project."),
-        ("inner.plain", "it is a link."),
-        ("outer.plain", "it is a link to a place outside the project."),
-        (".ralph/state.json", "it is in a directory that belongs to ralph or git."),
-        ("no/a.plain", "its directory does not exist."),
-        ("other.plain", "no task in the plan was imported from it as plain-list."),
-        ("pyproject.toml", "the format of this file is unknown."),
-        (".", "it is not in the project."),
-    ],
-)
-def test_no_file_is_written_that_is_not_the_plans(project: Path, name: str, said: str) -> None:
+NOT_THE_PLANS = {
+    "../out.plain": "it is not in the project.",
+    "inner.plain": "it is a link.",
+    "outer.plain": "it is a link to a place outside the project.",
+    ".ralph/state.json": "it is in a directory that belongs to ralph or git.",
+    "no/a.plain": "its directory does not exist.",
+    "other.plain": "no task in the plan was imported from it as plain-list.",
+    "pyproject.toml": "the format of this file is unknown.",
+    ".": "it is not in the project.",
+}
+
+
+def test_no_file_is_written_that_is_not_the_plans(project: Path) -> None:
     inside("import", "a.plain", "--yes", cwd=project)
     (project / "inner.plain").symlink_to("a.plain")
     (project.parent / "out.plain").write_text(PLAN)
@@ -304,10 +301,12 @@ def test_no_file_is_written_that_is_not_the_plans(project: Path, name: str, said
     (project / "other.plain").write_text(PLAN)
     inside("complete", "fill", "--reason", "tried", cwd=project)
     before = {path: path.read_bytes() for path in project.parent.rglob("*") if path.is_file()}
-    done = inside("export", name, cwd=project)
-    assert done.returncode == 3
-    assert said in done.stderr
-    assert {path: path.read_bytes() for path in before} == before
+    for name, said in NOT_THE_PLANS.items():
+        done = inside("export", name, cwd=project)
+        assert (name, done.returncode) == (name, 3)
+        assert said in done.stderr, name
+        assert {path: path.read_bytes() for path in before} == before, name
+        assert not (project / "no").exists()
 
 
 def test_following_begins_and_ends_by_name(project: Path) -> None:
