@@ -21,6 +21,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.guard.sandbox.os_sandbox import NOT_HELD
 from ralph_tui.store.project_root import AGENT_OF
 from tests.harness.missing_programs import path_without
 from tests.harness.model import serving
@@ -232,8 +233,11 @@ async def test_without_a_sandbox_the_screen_says_so(
     async with serving(scenario(finishes("a"))) as server:
         run = await play(project, server)
     assert run.end.exit_code == 0, run.end
-    (warning,) = [n.text for n in run.of(ev.Notice) if n.level == "warning"]
-    assert "The agent's commands and the checks run without a sandbox" in warning
+    first, last = [n.text for n in run.of(ev.Notice) if n.level == "warning"]
+    assert "The agent's commands and the checks run without a sandbox" in first
+    assert NOT_HELD in first
+    assert NOT_HELD in last
+    assert run.events[-2].type == "notice", "the line before the last tells it"
 
 
 async def test_a_required_sandbox_that_is_missing_starts_nothing(

@@ -288,7 +288,7 @@ def _check_secrets(project: TrialProject) -> Finding:
 
 
 def _check_sandbox(project: TrialProject, mode: str) -> Finding:
-    from ralph_tui.guard.sandbox.os_sandbox import INSTALL, sandbox_problem
+    from ralph_tui.guard.sandbox.os_sandbox import INSTALL, NOT_HELD, sandbox_problem
 
     if mode == "off":
         return Finding("sandbox", ok=False, text="switched off (safety.sandbox)", needed=False)
@@ -303,7 +303,7 @@ def _check_sandbox(project: TrialProject, mode: str) -> Finding:
         f"contains {who}: .git, .ralph and everything outside the project are read-only, keys are hidden, "
         "no network except safety.sandbox_domains"
     )
-    advice = f"{INSTALL}. Without a sandbox, the effects of scripts cannot be checked."
+    advice = f"{INSTALL}. Without a sandbox, nothing holds back {NOT_HELD}."
     return Finding("sandbox", not problem, text, advice, needed=mode == "required")
 
 

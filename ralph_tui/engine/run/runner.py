@@ -67,6 +67,7 @@ from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write, may_write_unn
 from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.guard.sandbox.environ_block import blank_keys
 from ralph_tui.guard.sandbox.environment import SHIMS, agent_environment, cli_overlay
+from ralph_tui.guard.sandbox.os_sandbox import NOT_HELD
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.agent_activity import ActivityLog
 from ralph_tui.store.journal.journal import JournalWriter
@@ -171,6 +172,8 @@ class Runner:
         end = await self._final_check(end)
         await self._archive(end)
         await self._commits.report_commits()
+        if self._confinement.warning:
+            self._warn(f"This run had no sandbox. Nothing held back {NOT_HELD}.")
         return await self._finished(end, since)
 
     async def _work(self, phase: Phase) -> End:

@@ -19,6 +19,7 @@ from ralph_tui.engine.safety.domain_proxy import SandboxRelays
 from ralph_tui.guard.sandbox.environment import repository
 from ralph_tui.guard.sandbox.os_sandbox import (
     INSTALL,
+    NOT_HELD,
     PROXY_PORT,
     SANDBOX_LOST_HINT,
     Sandbox,
@@ -67,7 +68,7 @@ def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> C
     if reason:
         return Confinement(
             warning=f"The agent's commands and the checks run without a sandbox: {reason}. "
-            "Without a sandbox, the effects of scripts cannot be checked. Run `ralph doctor` for details."
+            f"Nothing holds back {NOT_HELD}. Run `ralph doctor` for details."
         )
     sandbox = sandbox_for(
         root,
