@@ -21,7 +21,7 @@ STDIN = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/(?:self|\$\$|\d+)/fd/\d+|-")
 """Names of standard input."""
 
 _STARTS = re.compile(
-    r"system|exec(?!ut)|os\.execute|\.execute\(\)|popen|spawn|shell|child_process|qx\b|`|%x|Open3|proc_open|passthru|fork"
+    r"(?<!['\"])\bsystem\s*[('\"$@%q`]|\bos\b.*system|System\.cmd|shell_exec|exec(?!ut)|os\.execute|\.execute\(\)|popen|spawn|shell|child_process|qx\b|`|%x|Open3|proc_open|passthru|fork"
     r"|command\(|\bopen\b[^;]*\||subprocess|getoutput|pexpect",
     re.IGNORECASE,
 )
@@ -77,7 +77,13 @@ _READING_OPEN = re.compile(
 )
 _GUARDED_NAME = re.compile(r"\.(ralph|git|claude)(?![\w-])", re.IGNORECASE)
 _REMOVES = re.compile(r"rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|rimraf", re.IGNORECASE)
-_WHOLE_DIRECTORY = re.compile(r"\blistdir\(\s*(?:['\"]\.['\"])?\s*\)|['\"]([.*/]+)['\"]")
+_WHOLE_DIRECTORY = re.compile(
+    r"\blistdir\(\s*(?:['\"]\.['\"])?\s*\)"
+    r"|(?:rmtree|remove_tree|rm_rf|rm_r|rmSync|rmdirSync|rimraf(?:\.sync)?)\W{1,4}['\"]([.*/]+)['\"]"
+)
+_COMPARED = re.compile(
+    r"['\"]\.\w+['\"]\s+(?:not\s+)?in\b|\b(?:not|if\b[^:\n]{1,80})\s+in\s*[\[({][^\])}]*[\])}]|[!=]=\s*['\"]\.\w+['\"]"
+)
 
 
 def judge_code(code: str, call: Invocation) -> None:
@@ -102,7 +108,7 @@ def judge_code(code: str, call: Invocation) -> None:
 def _judge_guarded_mention(code: str, call: Invocation) -> None:
     if not _WRITES.search(_READING_OPEN.sub("", code).replace("sys.stdout.write", "")):
         return
-    if found := _GUARDED_NAME.search(code):
+    if found := _GUARDED_NAME.search(_COMPARED.sub("", code)):
         call.dirs.check_guarded(literal(found[0]), call.shown)
     if call.dirs.mentions_own_data(code):
         reason = "This code may change ralph's own data"

@@ -203,7 +203,7 @@ def _generic(call: Invocation) -> None:
 
 
 _SED = Spec("efl", attached="i", long=names("--expression --file --line-length"))
-_SED_WRITES = re.compile(r"(?:^|[\W\dgpI])[wW]\s+([\w./~-]+)\s*$", re.MULTILINE)
+_SED_WRITES = re.compile(r"(?:^|[\W\dgpI])[wW]\s+(/?[\w.~-][\w./~-]*)\s*$", re.MULTILINE)
 _SED_STARTS = re.compile(r"(?:^|[\W\d])e\s+(.+)$", re.MULTILINE)
 _SED_STARTS_TEXT = re.compile(
     r"(?:^|[;{}\d/])\s*s([^\w\s])(?:(?!\1).)*\1(?:(?!\1).)*\1[gpIM\d]*e[gpIM\d]*\s*(?:[;}]|$)",
