@@ -1,6 +1,7 @@
 """Run the gate: accept a claim only if the commands that ralph runs itself pass."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Literal
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
+from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.formatting import duration, shortlist
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling
@@ -327,6 +329,9 @@ class Gate:
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         self._examined.clear()
         await asyncio.to_thread(self.base.claimed)
+        written: tuple[str, ...] = ()
+        with contextlib.suppress(SetupError):  # told by the checks, which may make an environment
+            written = await asyncio.to_thread(self._examiner.tree.written)
         receipts: list[Receipt] = []
 
         def add(receipt: Receipt) -> None:
@@ -339,7 +344,7 @@ class Gate:
         if not receipts:
             self._inspection = await self._examiner.inspect((), task)
         if all(receipt.ok for receipt in receipts):
-            for objection in await asyncio.to_thread(self._objections, task, tuple(receipts)):
+            for objection in await asyncio.to_thread(self._objections, task, receipts, written):
                 add(objection)
         result = self._result(task, checks, tuple(receipts), prose_criteria(task, rules.checks))
         if must_verify and result.passed and not result.verified and not result.question:
@@ -386,12 +391,14 @@ class Gate:
             for_person=any(one.for_person for one in examined.values()),
         )
 
-    def _objections(self, task: Task, receipts: tuple[Receipt, ...]) -> list[Receipt]:
+    def _objections(
+        self, task: Task, receipts: Sequence[Receipt], written: tuple[str, ...]
+    ) -> list[Receipt]:
         """Return what speaks against a claim whose checks passed, and what passing checks cannot show."""
         found = []
         shown = any(r.source == "criterion" and r.status is ReceiptStatus.PASSED for r in receipts)
         if not shown and self.base.is_untouched(task.id, self._inspection):
-            found += [] if self._examiner.tree.written() else [NOTHING_CHANGED]
+            found += [] if written else [NOTHING_CHANGED]
         if gone := self._inspection.removed_tests:
             reason = f"removed: {shortlist(gone, 5)}"
             found.append(TESTS_REMOVED.model_copy(update={"reason": reason}))
