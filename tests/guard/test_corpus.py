@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from ralph_tui.guard.analysis.judge import judge_command
 from ralph_tui.guard.core.policy import RULED, Policy
 from tests.cli.processes import ralph
 from tests.guard.corpora import ADVERSARIAL, CORPUS, by_text, classes
+from tests.tools.house import ROOT
 
 POLICY = Policy(root=Path("/work/proj"))
 
@@ -218,3 +220,9 @@ def test_the_manager_of_a_project_that_is_not_uvs(
     assert verdict.decision == decision
     told = f"{verdict.reason} {verdict.instead}".replace("`uv pip`", "")
     assert not re.search(r"\buv\b", told)
+
+
+def test_each_program_has_one_table() -> None:
+    tables = tomllib.loads((ROOT / "ralph_tui/guard/rules/data/programs.toml").read_text())
+    listed = [name for names in tables for name in names.split()]
+    assert sorted(set(listed)) == sorted(listed)

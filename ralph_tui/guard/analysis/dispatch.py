@@ -20,6 +20,7 @@ from ralph_tui.guard.rules import (
     launchers,
     package_managers,
     package_runners,
+    programs,
     shells,
     signals,
 )
@@ -205,7 +206,7 @@ _EXTRA_RULES: Rules = MappingProxyType(
 _STARTS: Rules = MappingProxyType({**package_runners.RULES, **shells.RULES, **launchers.RULES})
 _RUNS_CODE: Rules = MappingProxyType({**inline_code.RULES, **interpreters.RULES})
 _DESTROYS: Rules = MappingProxyType({**destructive.RULES, **infrastructure.CONTAINER_RULES})
-_WRITES: Rules = MappingProxyType({**copy_move.RULES, **file_writers.RULES})
+_WRITES: Rules = MappingProxyType({**copy_move.RULES, **file_writers.RULES, **programs.RULES})
 _CHECKS_OPERANDS = names(
     "curl wget aria2c psql mysql mariadb sqlite3 docker podman nerdctl npm pnpm yarn bun"
 )

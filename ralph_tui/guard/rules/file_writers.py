@@ -4,10 +4,10 @@ import re
 from itertools import pairwise
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import NO_VALUES, Spec, names, parse
+from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.core.constants import is_fresh_temp_directory
 from ralph_tui.guard.core.paths import names_guarded
-from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules, check_writes, last_operand
+from ralph_tui.guard.core.rule_context import Invocation, Rules, check_writes, last_operand
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.secrets import judge_secret_paths
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
@@ -42,23 +42,6 @@ def _rsync(call: Invocation) -> None:
     check_writes(target, call, into=not clears)
     if args.has("--remove-source-files"):
         check_writes([w for w in args.operands[:-1] if ":" not in w.text], call)
-
-
-def _download(call: Invocation) -> None:
-    spec = Spec("oOPdHXFuAebcmTwUxQ", long=names("--output --output-document --directory-prefix"))
-    if call.program == "curl":
-        spec = Spec("odHXFuAebcmTwUxK", long=names("--output --output-dir --data --header"))
-    names_of_files = (
-        "-o", "-P", "--output", "--output-document", "--directory-prefix", "--output-dir",
-    )  # fmt: skip
-    wget = call.program == "wget"
-    args = parse(call.arguments, spec)
-    values = args.values(*names_of_files, *(("-O",) if wget else ()))
-    check_writes([v for v in values if v.text != "-"], call, into=True)
-    if not values and (wget or args.has("-O", "--remote-name", "--remote-name-all")):
-        call.dirs.check_current_directory(call.shown, certain=False)
-    for text in args.values("--use-askpass"):
-        call.walker.shell(text, call)
 
 
 def _tar(call: Invocation) -> None:
@@ -98,13 +81,6 @@ _TAR_PROGRAMS = (
 )  # fmt: skip
 
 
-def _unzip(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("dxP"))
-    check_writes(args.values("-d"), call, into=True)
-    if not args.has("-d", "-l", "-p", "-t", "-v", "-Z"):
-        call.dirs.check_current_directory(call.shown, certain=False)
-
-
 _DELETES = re.compile(r"-sdel|-d[frw]\d?")
 _MOVES = names("m mf")
 
@@ -116,15 +92,6 @@ def _archiver(call: Invocation) -> None:
     if verb.text in _MOVES or any(_DELETES.fullmatch(word.text) for word in call.arguments):
         for word in files[1:]:
             call.dirs.check_removal(word, call.shown)
-
-
-def _aria(call: Invocation) -> None:
-    spec = Spec("doijsxk", long=names("--dir --out --input-file --split"))
-    check_writes(parse(call.arguments, spec).values("-d", "--dir", "-o", "--out"), call, into=True)
-
-
-def _compressor(call: Invocation) -> None:
-    check_writes(parse(call.arguments).operands, call)
 
 
 def _keeping_compressor(call: Invocation) -> None:
@@ -151,27 +118,6 @@ def _remove(call: Invocation) -> None:
             call.dirs.check_write(word, call.shown)
 
 
-def _remove_trees(call: Invocation) -> None:
-    for word in parse(call.arguments).operands:
-        call.dirs.check_removal(word, call.shown)
-
-
-def _output(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("oLPIHTin", long=names("--output")))
-    check_writes(args.values("-o", "--output"), call)
-
-
-def _everything(call: Invocation) -> None:
-    check_writes(parse(call.arguments, Spec("srmdt", attached="")).operands, call)
-
-
-def _operands(spec: Spec = NO_VALUES, skip: int = 0, *, into: bool = False) -> Rule:
-    def rule(call: Invocation) -> None:
-        check_writes(parse(call.arguments, spec).operands[skip:], call, into=into)
-
-    return rule
-
-
 _ADDS_ACCESS = re.compile(r"[ug]{0,2}\+[rwX]+|[ugoa]*\+[rX]+")
 """A mode that only lets the person read and change more; nothing in git's directory depends on it."""
 
@@ -196,99 +142,23 @@ def _dd(call: Invocation) -> None:
             call.dirs.check_write(word.cut(3), call.shown)
 
 
-def _sort(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("oktST", long=names("--output --key --field-separator")))
-    check_writes(args.values("-o", "--output"), call)
-    for text in args.values("--compress-program"):
-        call.walker.shell(text, call)
-
-
-def _split(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("abClnt", long=names("--filter --bytes --lines")))
-    for text in args.values("--filter"):
-        call.walker.shell(text, call)
-    check_writes(args.operands[1:], call)
-    if len(args.operands) < 2 and not args.has("--filter"):
-        call.dirs.check_current_directory(call.shown, certain=False)
-
-
 def _in_place(call: Invocation) -> None:
     args = parse(call.arguments, Spec("opIn"))
     if args.has("-i", "--inplace", "--in-place"):
         check_writes(args.operands[1:] or args.operands, call)
 
 
-def _first_operand(call: Invocation) -> None:
-    check_writes(parse(call.arguments).operands[:1], call)
-
-
-def _last_of_two(call: Invocation) -> None:
-    check_writes(parse(call.arguments, Spec("fsw")).operands[1:], call)
-
-
-def _patch(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("dDioprBFgVYz", long=names("--directory --output --input")))
-    values = args.values("-d", "-o", "--directory", "--output")
-    check_writes([*values, *args.operands[:1]], call, into=True)
-    if not values and not args.operands:
-        call.dirs.check_current_directory(call.shown, certain=False)
-
-
-def _xxd(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("cgloRs", long=names("-cols -len -offset -seek")))
-    check_writes(args.operands[1:], call)
-
-
-def _csplit(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("bfn", long=names("--prefix --suffix-format --digits")))
-    check_writes(args.values("-f", "--prefix"), call)
-    if not args.has("-f", "--prefix"):
-        call.dirs.check_current_directory(call.shown, certain=False)
-
-
 RULES: Rules = MappingProxyType(
     {
         "rsync": _rsync,
         "scp": _scp,
-        **dict.fromkeys(names("curl wget"), _download),
         **dict.fromkeys(names("tar bsdtar"), _tar),
-        "unzip": _unzip,
         "zip": _zip,
         **dict.fromkeys(names("7z 7za 7zz 7zr rar arj lha"), _archiver),
-        "aria2c": _aria,
-        **dict.fromkeys(names("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd"), _compressor),
-        **dict.fromkeys(names("pigz unpigz lzma unlzma pbzip2 lzop"), _compressor),
         **dict.fromkeys(names("lz4 unlz4 brotli"), _keeping_compressor),
-        "rm": _remove,
-        "grm": _remove,
-        "unlink": _everything,
-        "rmdir": _everything,
-        "shred": _operands(Spec("ns", long=names("--iterations --size"))),
-        "tee": _operands(),
-        "touch": _operands(Spec("drt", long=names("--date --reference --time")), into=True),
-        "fallocate": _operands(Spec("lo", long=names("--length --offset"))),
-        "truncate": _operands(Spec("rs", long=names("--reference --size"))),
-        "mkdir": _operands(Spec("m", long=names("--mode")), into=True),
-        "mkfifo": _operands(Spec("m", long=names("--mode"))),
-        "mknod": _operands(Spec("m", long=names("--mode"))),
-        "sponge": _operands(),
-        **dict.fromkeys(names("dos2unix unix2dos mac2unix trash trash-put"), _operands()),
-        **dict.fromkeys(names("rimraf del-cli srm wipe"), _remove_trees),
-        **dict.fromkeys(names("tree shuf iconv"), _output),
-        "chmod": _chmod,
-        "chown": _chmod,
-        "chgrp": _chmod,
-        "chattr": _chmod,
-        "setfacl": _chmod,
-        "rename": _operands(skip=1),
+        **dict.fromkeys(names("rm grm"), _remove),
+        **dict.fromkeys(names("chmod chown chgrp chattr setfacl"), _chmod),
         "dd": _dd,
-        "sort": _sort,
-        "split": _split,
-        "csplit": _csplit,
-        "xxd": _xxd,
         "yq": _in_place,
-        "sqlite3": _first_operand,
-        "uniq": _last_of_two,
-        "patch": _patch,
     }
 )

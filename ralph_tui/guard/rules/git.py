@@ -25,7 +25,6 @@ from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 _DATA = tomllib.loads((Path(__file__).parent / "data" / "git.toml").read_text(encoding="utf-8"))
 
 MUTATING = names(_DATA["names"]["mutating"])
-"""Subcommands that can change something."""
 
 _HARMLESS_VARIABLES = names(_DATA["names"]["variables"])
 

@@ -1,7 +1,7 @@
 """Refuses commands that remove containers, images, clusters, buckets and other things outside the project."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -10,6 +10,7 @@ from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
+from ralph_tui.guard.rules.programs import PROGRAMS
 from ralph_tui.guard.shell.nodes import Word, literal
 from ralph_tui.guard.shell.parser import read_word
 
@@ -123,25 +124,8 @@ _VALUES = Spec(
         " --resource-group --app --org --stack --cwd --stage --kube-context --format --filter --zone"
     ),
 )
-_KUBECTL = names("delete drain")
 _REMOVES = names("delete destroy remove rm rb purge terminate nuke")
-_FIRST: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        **dict.fromkeys(names("kubectl oc"), _KUBECTL),
-        "helm": names("uninstall delete del un"),
-        "helmfile": names("destroy delete"),
-        **dict.fromkeys(names("terraform tofu pulumi cdk cdktf sst sls serverless"), _REMOVES),
-        **dict.fromkeys(names("kind k3d minikube vagrant multipass"), _REMOVES),
-        "rclone": names("purge delete deletefile sync move moveto rmdir rmdirs cleanup"),
-        "gsutil": names("rm rb"),
-        "s3cmd": names("rb rm del"),
-        "vercel": names("rm remove"),
-        "firebase": _REMOVES,
-    }
-)
-"""The first words by which these programs remove something."""
 _ANYWHERE = names("gcloud az doctl fly flyctl hcloud linode-cli ibmcloud oci terragrunt eksctl")
-"""Programs in which such a word may follow the names of resources."""
 _COLON = names("heroku netlify")
 _AWS = ("delete-", "terminate-", "deregister-", "purge-", "remove-")
 
@@ -160,7 +144,7 @@ def _operands(call: Invocation) -> Sequence[str]:
 
 def _first(call: Invocation) -> None:
     words, options = _operands(call), {word.text for word in call.arguments}
-    removes = _FIRST[call.program]
+    removes = PROGRAMS[call.program].destroys
     groups = ("state", "workspace", "stack")
     within = words[:1] and words[0] in groups and words[1:2] and words[1] in _REMOVES
     forced = words[:1] == ["replace"] and options & {"--force"}
@@ -198,7 +182,7 @@ def _k3s(call: Invocation) -> None:
 
 CLOUD_RULES: Rules = MappingProxyType(
     {
-        **dict.fromkeys(_FIRST, _first),
+        **{name: _first for name, program in PROGRAMS.items() if program.destroys},
         **dict.fromkeys(_ANYWHERE, _anywhere),
         **dict.fromkeys(_COLON, _colon),
         "aws": _aws,

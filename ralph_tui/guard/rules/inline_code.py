@@ -18,7 +18,6 @@ COMMAND_TEXT = re.compile(
     r"(?:^\s*|[:;|&!({=]\s*|\b(?:spawn|shell|system|exec)\s+['\"]?|\b(?:system|exec|popen|spawn|shell)\w*\s*\(\s*['\"`])(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"
 )
 STDIN = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/(?:self|\$\$|\d+)/fd/\d+|-")
-"""Names of standard input."""
 
 _STARTS = re.compile(
     r"(?<!['\"])\bsystem\s*[('\"$@%q`]|\bos\b.*system|System\.cmd|shell_exec|exec(?!ut)|os\.execute|\.execute\(\)|popen|spawn|shell|child_process|qx\b|`|%x|Open3|proc_open|passthru|fork"
@@ -42,7 +41,6 @@ _STARTS_UNKNOWN = re.compile(
     r"|\b(?:system|exec|popen|passthru|shell_exec)\b\s*\(?\s*[$@]\w",
     re.DOTALL,
 )
-"""Starts a program named by a variable."""
 _JOIN = re.compile(r"(['\"])\s*\+\s*\1")
 _PRINTED = re.compile(r"(?<!['\"])\b(?:print|puts|log|echo)\b\s*\(?\s*(?:'[^'\n]*'|\"[^\"\n]*\")")
 _STRINGS = re.compile(
@@ -64,7 +62,6 @@ _INSTALLER = re.compile(
     r"(?:\b(?:import|from)\s+|['\"]-m['\"],\s*['\"]|\b(?:run_module|run_path|__import__|import_module)\(\s*['\"](?:[^'\"]*/)?)"
     r"(pip|ensurepip|venv|virtualenv)\b"
 )
-"""Python's installers, as modules."""
 _WRITES = re.compile(
     r"writefile|appendfile|createwritestream|unlink|rmdir|rename|rm\b|rmsync|file_put_contents"
     r"|fopen|open|write|delete|fileutils|copy|\bcp\w*\(|chmod|remove|rmtree|replace|dump\(|truncate|symlink|-i\b|mkdir|makedirs|touch|move|fileinput"

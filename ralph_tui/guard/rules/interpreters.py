@@ -1,7 +1,7 @@
 """Judges code passed to an interpreter on the command line or standard input."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
@@ -20,6 +20,7 @@ from ralph_tui.guard.rules.inline_code import (
     judge_possible_command,
 )
 from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
+from ralph_tui.guard.rules.programs import PROGRAMS
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 
@@ -58,43 +59,6 @@ def _make_text(text: Word, call: Invocation) -> None:
             judge_possible_command(line.rpartition(";")[2].lstrip("\t@-+"), call)
 
 
-_CODE_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "perl": ("-e", "-E"),
-        "ruby": ("-e",),
-        "node": ("-e", "--eval", "-p", "--print"),
-        "nodejs": ("-e", "--eval", "-p", "--print"),
-        "bun": ("-e", "--eval", "-p", "--print"),
-        "php": ("-r",),
-        "lua": ("-e",),
-        "tclsh": ("-c",),
-        "expect": ("-c",),
-        "rscript": ("-e",),
-        "osascript": ("-e",),
-        "julia": ("-e", "-E", "--eval"),
-        "groovy": ("-e",),
-        "scala": ("-e",),
-        "luajit": ("-e",),
-        "octave": ("--eval",),
-        "r": ("-e",),
-        "gnuplot": ("-e",),
-        "elixir": ("-e", "--eval"),
-        "deno": (),
-        "crystal": (),
-        "emacs": ("--eval", "--execute"),
-        "zx": ("-e", "--eval"),
-    }
-)
-_SPECS: Mapping[str, Spec] = MappingProxyType(
-    {
-        "perl": Spec("eEIMm", attached="iFCDdVx", digits="0l"),
-        "ruby": Spec("eIrEC", attached="iFKx", digits="0TW"),
-        "php": Spec("rdfBREF"),
-        "node": Spec("eprC", long=names("--eval --print --require --import --input-type")),
-        "nodejs": Spec("epr", long=names("--eval --print --require")),
-    }
-)
-
 _INSTALLERS = names("get-pip.py get-poetry.py install-poetry.py ez_setup.py virtualenv.pyz")
 _SETUP_VERBS = names("install develop easy_install bdist_egg")
 
@@ -102,13 +66,12 @@ _SETUP_VERBS = names("install develop easy_install bdist_egg")
 def interpreter_rule(program: str) -> Rule | None:
     if PYTHON.fullmatch(program):
         return _python
-    if _language(program) in _CODE_OPTIONS:
-        return _generic
-    return None
+    language = PROGRAMS.get(_language(program))
+    return _generic if language is not None and language.code is not None else None
 
 
 def _language(program: str) -> str:
-    return program if program in _CODE_OPTIONS else program.rstrip("0123456789.-")
+    return program if program in PROGRAMS else program.rstrip("0123456789.-")
 
 
 def _python(call: Invocation) -> None:
@@ -179,10 +142,7 @@ def _python_text(code: Word, call: Invocation) -> None:
 
 def _generic(call: Invocation) -> None:
     language = _language(call.program)
-    options = _CODE_OPTIONS[language]
-    short = "".join(o[1] for o in options if len(o) == 2)
-    long = frozenset(o for o in options if len(o) > 2)
-    spec = _SPECS.get(language, Spec(short, long=long))
+    spec, options = PROGRAMS[language].spec, PROGRAMS[language].code or frozenset()
     # In node, `-pe` does not mean `-p` with the value `e`.
     words = [literal("-e") if word.text == "-pe" else word for word in call.arguments]
     args = parse(words if "-p" in options else call.arguments, spec)

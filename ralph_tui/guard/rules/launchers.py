@@ -3,12 +3,11 @@
 import contextlib
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import NO_VALUES, Spec, names, parse
+from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.rule_context import (
     Invocation,
@@ -18,83 +17,10 @@ from ralph_tui.guard.core.rule_context import (
     refuse_unreadable,
 )
 from ralph_tui.guard.rules.assignments import judge_removal
+from ralph_tui.guard.rules.programs import PROGRAMS
 from ralph_tui.guard.rules.read_only import check_outputs
 from ralph_tui.guard.rules.shells import judge_joined
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, anything, literal
-
-
-@dataclass(frozen=True, slots=True)
-class Wrapper:
-    """A program whose arguments, after its options and `skip` operands, are a command.
-
-    Attributes:
-        skip: The number of operands before the command.
-        assigns: Whether `NAME=value` may precede the command.
-    """
-
-    spec: Spec = NO_VALUES
-    skip: int = 0
-    assigns: bool = False
-
-
-_SUDO = Wrapper(
-    Spec(
-        "ugpCDRTrthU",
-        long=names(
-            "--user --group --prompt --close-from --chdir --chroot --command-timeout --role"
-            " --type --host --other-user"
-        ),
-    ),
-    assigns=True,
-)
-_TIME = Wrapper(Spec("fo", long=names("--format --output")))
-WRAPPERS: Mapping[str, Wrapper] = MappingProxyType(
-    {
-        "timeout": Wrapper(Spec("ks", long=names("--kill-after --signal")), skip=1),
-        "gtimeout": Wrapper(Spec("ks", long=names("--kill-after --signal")), skip=1),
-        "nice": Wrapper(Spec("n", attached="0123456789", long=names("--adjustment"))),
-        "sudo": _SUDO,
-        "doas": Wrapper(Spec("uCa")),
-        "builtin": Wrapper(),
-        "exec": Wrapper(Spec("a")),
-        "time": _TIME,
-        "gtime": _TIME,
-        "stdbuf": Wrapper(Spec("ioe", long=names("--input --output --error"))),
-        "ionice": Wrapper(Spec("cnpPu", long=names("--class --classdata"))),
-        "chrt": Wrapper(Spec("TPD"), skip=1),
-        "taskset": Wrapper(Spec(), skip=1),
-        "numactl": Wrapper(Spec("CNmipl", long=names("--cpunodebind --membind --interleave"))),
-        "prlimit": Wrapper(Spec("po", long=names("--pid --output"))),
-        "strace": Wrapper(Spec("abeEIoOpPsSuUX")),
-        "ltrace": Wrapper(Spec("aADeEfilnopsuxX")),
-        "unshare": Wrapper(Spec("RwSG", long=names("--root --wd --setuid --setgid"))),
-        "nsenter": Wrapper(Spec("tSG", long=names("--target --setuid --setgid"))),
-        "chroot": Wrapper(Spec(long=names("--userspec --groups")), skip=1),
-        "setpriv": Wrapper(Spec(long=names("--reuid --regid --groups --pdeathsig --inh-caps"))),
-        "systemd-run": Wrapper(Spec("pHMutE", long=names("--unit --property --setenv --slice"))),
-        "faketime": Wrapper(skip=1),
-        "cpulimit": Wrapper(Spec("lpeP")),
-        "perf": Wrapper(Spec("eoC"), skip=1),
-        "valgrind": Wrapper(),
-        "direnv": Wrapper(skip=2),
-        "bundle": Wrapper(skip=1),
-        "xvfb-run": Wrapper(Spec("efnpsw", long=names("--server-num --server-args"))),
-        "jobs": Wrapper(),
-        "busybox": Wrapper(),
-        "toybox": Wrapper(),
-        "setarch": Wrapper(),
-        "linux32": Wrapper(),
-        "linux64": Wrapper(),
-        "ssh-agent": Wrapper(Spec("aEtP")),
-        **dict.fromkeys(
-            names(
-                "nohup setsid unbuffer chronic eatmydata fakeroot caffeinate catchsegv stdoutisatty"
-                " dbus-run-session rlwrap ts coproc firejail pkexec exec-with-piped torsocks"
-            ),
-            Wrapper(),
-        ),
-    }
-)
 
 
 def _refuse_unknown_start(call: Invocation, operands: Sequence[Word]) -> None:
@@ -213,22 +139,17 @@ _ENV_BLANK = re.compile(r"\\[_tnrfv]")
 
 
 def _wrapped(call: Invocation) -> None:
-    wrapper = WRAPPERS[call.program]
-    args = parse(call.arguments, wrapper.spec, stop=True)
+    program = PROGRAMS[call.program]
+    args = parse(call.arguments, program.spec, stop=True)
     _refuse_unknown_start(call, args.operands)
-    if call.program in _LOGGING:
-        check_writes(args.values("-o", "--output"), call)
+    check_writes(args.values(*program.writes), call)
     check_outputs([option.word for option in args.options], call)
     if call.program == "sudo":
         call = in_directories(call, args.values("-D", "--chdir"))
     if call.program == "sudo" and args.has("-e", "--edit"):
-        for word in args.operands:
-            call.dirs.check_write(word, call.shown)
+        check_writes(args.operands, call)
         return
-    _run(call, args.operands[wrapper.skip :], assigns=wrapper.assigns)
-
-
-_LOGGING = names("time gtime strace ltrace perf")
+    _run(call, args.operands[program.skip :], assigns=program.assigns)
 
 
 def _run(call: Invocation, words: Sequence[Word], *, assigns: bool = False) -> None:
@@ -317,30 +238,6 @@ def _pager(call: Invocation) -> None:
             call.walker.shell(literal(word.text.partition("!")[2]), call)
 
 
-_HELPERS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "rg": names("--pre --hostname-bin"),
-        "bat": names("--pager"),
-        "batcat": names("--pager"),
-        "ag": names("--pager"),
-        "ack": names("--pager"),
-    }
-)
-"""Options by which programs that only read start another program."""
-
-
-def _judge_helper_options(call: Invocation) -> None:
-    options = _HELPERS[call.program]
-    for text in parse(call.arguments, Spec(long=options)).values(*options):
-        call.walker.shell(text, call)
-
-
-def _man(call: Invocation) -> None:
-    spec = Spec("PHCLMSesEpr", long=names("--pager --html"))
-    for text in parse(call.arguments, spec).values("-P", "-H", "--pager", "--html"):
-        call.walker.shell(text, call)
-
-
 def _runuser(call: Invocation) -> None:
     spec = Spec("cgGsuw", long=names("--command --user --group"))
     for text in parse(call.arguments, spec).values("-c", "--command"):
@@ -390,11 +287,9 @@ RULES: Rules = MappingProxyType(
         "script": _script,
         "su": _su,
         **dict.fromkeys(names("less more most pg"), _pager),
-        **dict.fromkeys(_HELPERS, _judge_helper_options),
-        "man": _man,
         "ssh": _ssh,
         "runuser": _runuser,
         "watch": _watch,
-        **dict.fromkeys(WRAPPERS, _wrapped),
+        **{name: _wrapped for name, program in PROGRAMS.items() if program.operands == "run"},
     }
 )

@@ -213,7 +213,6 @@ def _judge_uvx(call: Invocation) -> None:
 RULES: Rules = MappingProxyType(
     {"uv": _judge_uv, "uvx": _judge_uvx, **dict.fromkeys(_PARTLY_REFUSED, _judge_partly_refused)}
 )
-"""Rules for programs of which only some uses are refused."""
 
 
 def is_tool(call: Invocation) -> bool:
@@ -252,7 +251,6 @@ def script_of(call: Invocation) -> str:
 
 _MAX_OPTIONS = 8
 _FLAGS = frozenset({"-u", "-B", "-E", "-I", "-O", "-OO", "-s", "-S", "-v", "-q", "-b"})
-"""Options of python without a value."""
 
 
 class ThroughUv(NamedTuple):

@@ -31,7 +31,6 @@ _NAMES_FORMAT = re.compile(r"\w+:")
 _INPUT = re.compile(
     r"--?(?:.*-)?(?:config|config-file|input|source|git-dir|repo|repository|from|baseline|env-file)"
 )
-"""Options whose value is only read."""
 _OUTPUT = re.compile(r"-[oO]|--out.*")
 
 

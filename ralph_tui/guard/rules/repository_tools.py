@@ -8,70 +8,21 @@ from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
 from ralph_tui.guard.core.rule_context import Invocation, refuse_unreadable
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.git import RULE
+from ralph_tui.guard.rules.programs import PROGRAMS
 
 _ANY_USE = names("*")
-_COMMITTERS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        **dict.fromkeys(names("npm pnpm yarn"), names("version")),
-        "cargo": names("release"),
-        "mkdocs": names("gh-deploy"),
-        "mike": names("deploy delete alias retitle set-default props"),
-        "towncrier": names("build"),
-        "changeset": names("publish tag"),
-        "commitizen": names("bump commit c init"),
-        **dict.fromkeys(names("bump2version bumpversion release-it standard-version"), _ANY_USE),
-        **dict.fromkeys(names("git-cz np lint-staged husky"), _ANY_USE),
-        "bump-my-version": names("bump"),
-        "cz": names("bump commit c init"),
-        "lerna": names("version publish"),
-        "semantic-release": names("version publish"),
-        "pre-commit": names("install uninstall install-hooks"),
-        "lefthook": names("install uninstall"),
-        "git-lfs": names("install uninstall"),
-        "cargo-release": _ANY_USE,
-        "commit-and-tag-version": _ANY_USE,
-        "nx": names("release"),
-        "rush": names("publish version"),
-        "mvn": names("release:prepare release:perform release:branch scm:checkin scm:tag"),
-        "mvnw": names("release:prepare release:perform release:branch scm:checkin scm:tag"),
-        "dvc": names("install"),
-        "nbdime": names("config-git"),
-        "nbstripout": names("--install --uninstall"),
-        "prek": names("install uninstall install-hooks init-template-dir"),
-        **dict.fromkeys(
-            names("overcommit simple-git-hooks yorkie ghooks gitmoji tbump bfg"), _ANY_USE
-        ),
-        "captainhook": names("install uninstall"),
-        "gitlint": names("install-hook uninstall-hook"),
-        "ggshield": names("install"),
-        "mob": names("start next done reset clean fire"),
-        "gt": names(
-            "create submit modify sync restack commit delete fold move track init continue squash"
-            " split pop rename get checkout co c s m r"
-        ),
-        "gs": names("branch commit stack upstack downstack repo rebase trunk up down auth"),
-        "sl": names(
-            "commit ci amend add addremove rm remove forget push pull goto go checkout rebase revert"
-            " uncommit unamend hide bookmark clone init absorb fold split metaedit shelve unshelve"
-        ),
-        "mr": names("commit ci push pull update up checkout co register record rebase"),
-        "repo": names("init sync upload start abandon forall checkout cherry-pick download rebase"),
-        "tg": names("create update delete import init push pull rename revert tag depend"),
-    }
-)
-
 _RELEASES = re.compile(r"(?:py-?)?bump.*|gh-?pages.*|ghp-.*|release-(?:it|plz|please).*")
-"""Names of other programs that commit or push."""
 
 _PRINT_VERSIONS = names("npm pnpm yarn")
 """Programs whose `version` command only prints versions when nothing follows."""
 
 
 def refuse_committer(call: Invocation) -> None:
-    verbs = _COMMITTERS.get(call.program)
-    if verbs is None and _RELEASES.fullmatch(call.program):
+    listed = PROGRAMS.get(call.program)
+    verbs = listed.commits if listed is not None else frozenset()
+    if not verbs and _RELEASES.fullmatch(call.program):
         verbs = _ANY_USE
-    if verbs is None:
+    if not verbs:
         return
     args = parse(call.arguments)
     operands = [word.text for word in args.operands]
@@ -83,7 +34,7 @@ def refuse_committer(call: Invocation) -> None:
     bare = not operands and call.program == "semantic-release"
     bumps = args.has("--major", "--minor", "--patch", "--new-version", "--prerelease")
     looks = operands == ["version"] and call.program in _PRINT_VERSIONS and not bumps
-    if verbs is _ANY_USE or bare or (named and not looks):
+    if verbs == _ANY_USE or bare or (named and not looks):
         reason = f"`{call.program}` commits, tags or installs hooks on its own"
         deny("git-read-only", call.shown, reason, "Leave releases and hooks to the person.")
 

@@ -102,18 +102,6 @@ def _hash(call: Invocation) -> None:
         refuse_unreadable(call.shown, "This gives a program another name")
 
 
-def _completion(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("CFWAGPSX"))
-    for option in args.options:
-        if option.name in ("-C", "-F", "-W") and option.value is not None:
-            call.walker.shell(option.value, call)
-
-
-def _mapfile(call: Invocation) -> None:
-    for text in parse(call.arguments, Spec("CcdnOsu")).values("-C"):
-        call.walker.shell(text, call)
-
-
 def _repeat(call: Invocation) -> None:
     if not any(re.fullmatch(r"-[nr]*l[nr]*", word.text) for word in call.arguments):
         refuse_unreadable(call.shown, "This runs an unknown line of the shell's history")
@@ -144,8 +132,6 @@ RULES: Rules = MappingProxyType(
         "trap": _trap,
         "alias": _alias,
         "hash": _hash,
-        **dict.fromkeys(names("compgen complete"), _completion),
-        **dict.fromkeys(names("mapfile readarray"), _mapfile),
         "fc": _repeat,
         "enable": _enable,
         "history": _history,

@@ -14,7 +14,6 @@ from ralph_tui.guard.shell.nodes import UNKNOWN, Simple, Word
 
 RULE = "ralph-signals"
 _SIGNAL = re.compile(r"-(?:\d+|(?:SIG)?[A-Z][A-Z0-9+]+)")
-"""A signal, such as `-9` or `-KILL`."""
 _PARENT = re.compile(r"\bPPID\b|\bPPid\b")
 _LAST_JOB = re.compile(r"[\"']?\$(?:!|\{!\})[\"']?")
 _MAX_PATTERN = 200
