@@ -38,15 +38,12 @@ _READING_VERBS = ("get", "read", "list", "search", "find", "fetch", "query", "sh
 
 
 class Guard:
-    """Reviews tool calls under one policy; owns the child process that judges commands."""
+    """Reviews tool calls under one policy. Whoever gives it the judge of commands closes it."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, commands: CommandJudge) -> None:
         self.policy = policy
-        self._commands = CommandJudge(policy)
+        self._commands = commands
         self._pending_writes: deque[str] = deque(maxlen=_MAX_PENDING_WRITES)
-
-    async def warm_up(self) -> None:
-        await self._commands.warm_up()
 
     async def review(self, call: ToolCall) -> Verdict:
         """Decide whether the call may run; never raises: an exception is a denial."""
@@ -66,9 +63,6 @@ class Guard:
         self._pending_writes.remove(call.tool_id)
         return _review_write(call, self.policy)
 
-    async def close(self) -> None:
-        await self._commands.close()
-
     async def _review(self, call: ToolCall) -> Verdict:
         if call.name.startswith("mcp__"):
             return _review_mcp(call, self.policy)
@@ -81,7 +75,7 @@ class Guard:
             command = call.input.get("command")
             if not isinstance(command, str) or not command.strip():
                 return EMPTY
-            return await self._commands.judge(command)
+            return await self._commands.judge(command, self.policy)
         if call.name in WRITE_TOOLS:
             return _review_write(call, self.policy)
         return _review_read(call, self.policy) if name in _READ_TOOLS else ALLOW

@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import BinaryIO
 
 from ralph_tui.domain.tool_calls import Verdict
@@ -30,6 +31,8 @@ class _ChildError(Exception):
 class CommandJudge:
     """Judges commands in a long-lived child; every failure of the child is a denial.
 
+    The policy changes with the phase, and is sent to the child when it does.
+
     Args:
         argv: The command line of the child; tests pass a broken one.
         deadline: Returns the seconds that the next command may take.
@@ -37,16 +40,15 @@ class CommandJudge:
 
     def __init__(
         self,
-        policy: Policy,
         *,
         argv: tuple[str, ...] = (),
         deadline: Callable[[], float] = lambda: DEADLINE,
     ) -> None:
-        self._policy = policy
         self._argv = argv or (sys.executable, "-I", "-X", "utf8", "-m", "ralph_tui.guard.worker")
         self._deadline = deadline
         self._lock = asyncio.Lock()
         self._child: asyncio.subprocess.Process | None = None
+        self._policy_of_child: Policy | None = None
 
     @property
     def pid(self) -> int | None:
@@ -58,12 +60,12 @@ class CommandJudge:
             with contextlib.suppress(_ChildError, OSError):
                 await self._ensure_child()
 
-    async def judge(self, command: str) -> Verdict:
+    async def judge(self, command: str, policy: Policy) -> Verdict:
         """Judge one command; a failing child is a denial, never an exception."""
         async with self._lock:
             for _ in range(2):  # once more, as the child may have died while idle
                 try:
-                    return await self._ask(command)
+                    return await self._ask(command, policy)
                 except TimeoutError:
                     await self._kill_child()
                     return unreadable(command, "The command takes too long to check")
@@ -80,10 +82,13 @@ class CommandJudge:
         async with self._lock:
             await self._kill_child()
 
-    async def _ask(self, command: str) -> Verdict:
+    async def _ask(self, command: str, policy: Policy) -> Verdict:
         child = await self._ensure_child()
         assert child.stdin is not None
         async with asyncio.timeout(self._deadline()):
+            if policy != self._policy_of_child:
+                child.stdin.write(_encode_line({"policy": policy.model_dump(mode="json")}))
+                self._policy_of_child = policy
             child.stdin.write(_encode_line({"command": command}))
             await child.stdin.drain()
             return _parse_verdict(await _read_line(child))
@@ -101,11 +106,9 @@ class CommandJudge:
             limit=_LINE_LIMIT,
             start_new_session=True,  # keeps the terminal's Ctrl+C from the child
         )
-        assert child.stdin is not None
+        self._policy_of_child = None
         try:
             async with asyncio.timeout(_START_DEADLINE):
-                child.stdin.write(_encode_line(self._policy.model_dump(mode="json")))
-                await child.stdin.drain()
                 if await _read_line(child) != _READY:
                     raise _ChildError
         except TimeoutError as error:
@@ -128,10 +131,10 @@ class CommandJudge:
 def judging(
     policy: Policy, *, deadline: Callable[[], float] = lambda: DEADLINE, argv: tuple[str, ...] = ()
 ) -> Iterator[Judge]:
-    judge = CommandJudge(policy, deadline=deadline, argv=argv)
+    judge = CommandJudge(deadline=deadline, argv=argv)
     with asyncio.Runner() as runner:
         try:
-            yield lambda command: runner.run(judge.judge(command))
+            yield lambda command: runner.run(judge.judge(command, policy))
         finally:
             runner.run(judge.close())
 
@@ -159,17 +162,21 @@ def _encode_line(value: object) -> bytes:
 
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
-    """Run the child: read the policy, then one command per line; write one verdict per line."""
+    """Run the child: a line holds a policy, or a command to judge by it; write one verdict per command."""
     from ralph_tui.guard.analysis.judge import judge_command
 
-    policy = Policy.model_validate_json(source.readline())
+    policy = Policy(root=Path("/"))
     judge_command("true", policy)  # loads the rules before the first deadline runs
     sink.write(_READY)
     sink.flush()
     for line in source:
+        message = json.loads(line)
+        if "policy" in message:
+            policy = Policy.model_validate(message["policy"])
+            continue
         _set_alarm(_CHILD_LIFE)
         try:
-            verdict = judge_command(json.loads(line)["command"], policy)
+            verdict = judge_command(message["command"], policy)
         except RecursionError:
             verdict = unreadable("", f"The command is nested too deeply. {SPLIT}")
         sink.write(verdict.model_dump_json().encode() + b"\n")

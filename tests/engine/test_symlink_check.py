@@ -17,6 +17,7 @@ from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.session.supervisor import TaskSupervisor
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import Guard
+from ralph_tui.guard.worker import CommandJudge
 from ralph_tui.store.project import Project
 from tests.harness.projects import make_project, task
 from tests.harness.run_parts import PartialRun
@@ -45,7 +46,7 @@ async def test_a_file_that_went_where_it_may_not_stops_the_loop(
 
     project_state = ProjectState(Project(root), told.append)
     docs = await project_state.open()
-    guard = Guard(Policy(root=root))
+    guard = Guard(Policy(root=root), CommandJudge())
     run = PartialRun(
         project_state=project_state, emit=told.append, review=guard.review, review_written=guard.recheck_write,
         settings=load_settings(root, environ={}), clock=lambda: datetime.now(UTC),
@@ -72,7 +73,7 @@ async def test_a_file_that_went_where_it_may_not_stops_the_loop(
 
 
 async def test_a_denied_write_is_not_judged_again(tmp_path: Path) -> None:
-    guard = Guard(Policy(root=tmp_path))
+    guard = Guard(Policy(root=tmp_path), CommandJudge())
     call = ToolCall(tool_id="w", name="Write", input={"file_path": "/etc/x", "content": "x"})
     assert (await guard.review(call)).decision == "deny"
     assert guard.recheck_write(call).decision == "allow"

@@ -73,8 +73,8 @@ def test_a_command_that_takes_too_long_to_read_is_denied_in_time_and_the_next_is
     lines = [json.dumps({"command": command}).encode() for command in ("ls", "slow", "ls")]
     reader = (
         "import sys, time\n"
-        "sys.stdin.readline()\n"
         "print('ready', flush=True)\n"
+        "sys.stdin.readline()\n"  # the policy
         "for line in sys.stdin:\n"
         "    time.sleep(3600) if 'slow' in line else print('{\"decision\": \"allow\"}', flush=True)\n"
     )

@@ -11,13 +11,20 @@ from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.guard.analysis.judge import judge_command
 from ralph_tui.guard.core.policy import PHASE_TOOLS, Policy
 from ralph_tui.guard.guard import Guard
+from ralph_tui.guard.worker import CommandJudge
 
 
 @pytest.fixture
-async def guard(tmp_path: Path) -> AsyncIterator[Guard]:
-    guard = Guard(Policy(root=tmp_path, mcp_servers=("files",), skills=("ralph:ui-check",)))
-    yield guard
-    await guard.close()
+async def commands() -> AsyncIterator[CommandJudge]:
+    commands = CommandJudge()
+    yield commands
+    await commands.close()
+
+
+@pytest.fixture
+def guard(tmp_path: Path, commands: CommandJudge) -> Guard:
+    policy = Policy(root=tmp_path, mcp_servers=("files",), skills=("ralph:ui-check",))
+    return Guard(policy, commands)
 
 
 def call(name: str, *, agent_id: str | None = None, **arguments: JsonValue) -> ToolCall:
@@ -25,7 +32,6 @@ def call(name: str, *, agent_id: str | None = None, **arguments: JsonValue) -> T
 
 
 async def test_commands_are_judged(guard: Guard) -> None:
-    await guard.warm_up()
     assert (await guard.review(call("Bash", command="ls"))).decision == "allow"
     assert (await guard.review(call("Bash", command="git push"))).rule == "git-read-only"
     rewritten = await guard.review(call("Bash", command="pytest -q"))
@@ -61,14 +67,13 @@ async def test_other_processes_memory_is_not_read(
 @pytest.mark.parametrize("path", [".ssh/id_rsa", ".aws/credentials", ".claude/.credentials.json"])
 async def test_the_persons_keys_are_not_read(tmp_path: Path, path: str) -> None:
     home = tmp_path / "home"
-    guard = Guard(Policy(root=tmp_path / "proj", home=home))
+    guard = Guard(Policy(root=tmp_path / "proj", home=home), CommandJudge())
     (tmp_path / "proj").mkdir()
     (tmp_path / "proj" / "link").symlink_to(home / path)
     for named in (str(home / path), f"~/{path}", "link"):
         assert (await guard.review(call("Read", file_path=named))).rule == "secret-files", named
     for other in ("~/.ssh/id_rsa.pub", "~/.ssh/known_hosts", "~/.gitconfig", f"copy/{path}"):
         assert (await guard.review(call("Read", file_path=other))).decision == "allow", other
-    await guard.close()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +102,7 @@ async def test_what_the_person_wants_to_be_asked_about(tmp_path: Path) -> None:
     assert (both.decision, both.command) == ("ask", "uv run pytest -q; npm publish")
     assert set(both.asks) == {"pytest", "npm publish"}
     assert judge_command("npm publish && git push", policy).decision == "deny", "never askable"
-    guard = Guard(policy)
+    guard = Guard(policy, CommandJudge())
     for name, entry in (
         ("WebFetch", "WebFetch"),
         ("mcp__files__put", "mcp__files"),
@@ -108,12 +113,13 @@ async def test_what_the_person_wants_to_be_asked_about(tmp_path: Path) -> None:
     assert (await guard.review(call("mcp__ralph__ralph_get_status"))).decision == "allow"
     for denied in (call("Write", file_path="../x"), call("mcp__files__put", path="/etc/x")):
         assert (await guard.review(denied)).decision == "deny"
-    await guard.close()
 
 
 @pytest.mark.parametrize("phase", list(Phase))
-async def test_tools_of_the_phase_and_no_others(tmp_path: Path, phase: Phase) -> None:
-    guard = Guard(Policy(root=tmp_path, phase=phase))
+async def test_tools_of_the_phase_and_no_others(
+    tmp_path: Path, commands: CommandJudge, phase: Phase
+) -> None:
+    guard = Guard(Policy(root=tmp_path, phase=phase), commands)
     everything = {name for names in PHASE_TOOLS.values() for name in names}
     for name in everything | {"Monitor", "PowerShell", "SendMessage", "Nonsense", ""}:
         verdict = await guard.review(call(name, command="ls", file_path="specs/x.md"))
@@ -122,16 +128,14 @@ async def test_tools_of_the_phase_and_no_others(tmp_path: Path, phase: Phase) ->
         else:
             assert verdict.rule == "tool-not-in-phase", name
             assert PHASE_TOOLS[phase][0] in verdict.instead
-    await guard.close()
 
 
 async def test_a_tool_that_the_person_took_away_is_refused(tmp_path: Path) -> None:
-    guard = Guard(Policy(root=tmp_path, without_tools=("WebSearch", "Task")))
+    guard = Guard(Policy(root=tmp_path, without_tools=("WebSearch", "Task")), CommandJudge())
     for name in ("WebSearch", "Task", "Agent"):
         verdict = await guard.review(call(name))
         assert (verdict.decision, verdict.rule) == ("deny", "tool-not-in-phase"), name
     assert (await guard.review(call("WebFetch"))).decision == "allow"
-    await guard.close()
 
 
 async def test_task_has_two_names(guard: Guard) -> None:
@@ -165,9 +169,8 @@ async def test_only_the_skills_of_the_phase(guard: Guard, tmp_path: Path) -> Non
     others: tuple[JsonValue, ...] = ("update-config", "ralph:other", "", ["ralph:ui-check"])
     for other in others:
         assert (await guard.review(call("Skill", skill=other))).rule == "skill-not-in-phase"
-    without = Guard(Policy(root=tmp_path))
+    without = Guard(Policy(root=tmp_path), CommandJudge())
     assert (await without.review(call("Skill", skill="x"))).rule == "tool-not-in-phase"
-    await without.close()
 
 
 async def test_an_exception_is_a_denial(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:

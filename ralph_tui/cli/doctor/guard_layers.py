@@ -1,6 +1,5 @@
 """Tests which layers of the guard hold on this machine."""
 
-import asyncio
 import os
 import shlex
 import shutil
@@ -212,18 +211,10 @@ def check_layers(start: Path, mode: str = "auto") -> Iterator[Finding]:
 
 
 def _check_guard(root: Path) -> Finding:
-    from ralph_tui.guard.worker import CommandJudge
+    from ralph_tui.guard.worker import judging
 
-    async def ask() -> tuple[str, str]:
-        judge = CommandJudge(Policy(root=root))
-        try:
-            allowed = await judge.judge("git status")
-            denied = await judge.judge("git push")
-        finally:
-            await judge.close()
-        return allowed.decision, denied.decision
-
-    ok = asyncio.run(ask()) == ("allow", "deny")
+    with judging(Policy(root=root)) as judge:
+        ok = (judge("git status").decision, judge("git push").decision) == ("allow", "deny")
     wrong = "the process that judges commands does not answer, so every command would be denied"
     return Finding("guard", ok, "judges commands (tried)" if ok else wrong, _REINSTALL)
 

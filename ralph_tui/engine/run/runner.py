@@ -68,6 +68,7 @@ from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.guard.sandbox.environ_block import blank_keys
 from ralph_tui.guard.sandbox.environment import SHIMS, agent_environment, cli_overlay
 from ralph_tui.guard.sandbox.os_sandbox import NOT_HELD
+from ralph_tui.guard.worker import CommandJudge
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.agent_activity import ActivityLog
 from ralph_tui.store.journal.journal import JournalWriter
@@ -107,6 +108,7 @@ class Runner:
         exceptions = services.settings.safety.sandbox_exceptions
         self._sandbox = CommandSandbox(project.root, confinement.sandbox, exceptions)
         self._tree = JudgeTree(project.root)
+        self._commands = CommandJudge()
         self._activity = ActivityLog(project.root, (RUN_MARK, run_id), self._warn)
         self._repository_guard = RepositoryGuard(
             project.root,
@@ -274,6 +276,7 @@ class Runner:
         follower.add_done_callback(self._report_watcher_failure)
         beside = self._services.beside or no_background
         companion = asyncio.create_task(beside(self._bus.emit), name="ralph-beside")
+        warming = asyncio.create_task(self._commands.warm_up(), name="ralph-guard")
         try:
             await self._sandbox.open()
             self._agent = await asyncio.to_thread(self._services.make_agent)
@@ -281,7 +284,8 @@ class Runner:
         finally:
             follower.cancel()
             companion.cancel()
-            await asyncio.wait([follower, companion])
+            warming.cancel()
+            await asyncio.wait([follower, companion, warming])
             await asyncio.shield(self._end_parts(watchdog))
             if not companion.cancelled():
                 companion.result()  # raises, so that a bug in it is not hidden
@@ -296,6 +300,7 @@ class Runner:
             )
             left.push_async_callback(self._sandbox.close)
             left.callback(self._tree.close)
+            left.push_async_callback(self._commands.close)
             left.push_async_callback(asyncio.to_thread, end_marked, RUN_MARK, self._run_id)
             if self._agent is not None:
                 left.push_async_callback(self._agent.close)
@@ -309,40 +314,33 @@ class Runner:
     @contextlib.asynccontextmanager
     async def _stage(self, phase: Phase) -> AsyncIterator[Stage]:
         policy = with_own_processes(guard_policy(self._project, self._settings, phase))
-        guard = Guard(policy)
-        building = guard_policy(self._project, self._settings, Phase.BUILDING)
+        guard = Guard(policy, self._commands)
         # Checks run as in building, also where the agent may run no commands.
-        of_checks = guard if "Bash" in policy.tools else Guard(with_own_processes(building))
-        warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
-        try:
-            gate = await self._gate(of_checks)
-            inherited = self._services.everything
-            environment = {
-                **self._services.environment,
-                **cli_overlay(policy, inherited),
-                **self._marks,
-                **extra_environment(extras_of(self._settings, phase), inherited),
-            }
-            spec_for = spec_maker(
-                self._project,
-                self._settings_now,
-                environment,
-                phase,
-                sandbox=self._confinement.sandbox,
+        building = guard_policy(self._project, self._settings, Phase.BUILDING)
+        gate = await self._gate(Guard(with_own_processes(building), self._commands))
+        inherited = self._services.everything
+        environment = {
+            **self._services.environment,
+            **cli_overlay(policy, inherited),
+            **self._marks,
+            **extra_environment(extras_of(self._settings, phase), inherited),
+        }
+        spec_for = spec_maker(
+            self._project,
+            self._settings_now,
+            environment,
+            phase,
+            sandbox=self._confinement.sandbox,
+        )
+        run = self._context(guard, gate, spec_for)
+        if self._run_limits is None:
+            self._run_limits = RunLimits(
+                run,
+                self._request,
+                repository_guard=self._repository_guard,
+                quota=self._quota,
             )
-            run = self._context(guard, gate, spec_for)
-            if self._run_limits is None:
-                self._run_limits = RunLimits(
-                    run,
-                    self._request,
-                    repository_guard=self._repository_guard,
-                    quota=self._quota,
-                )
-            yield Stage(run, self._run_limits, spec_for, self._request, phase)
-        finally:
-            warming.cancel()
-            await asyncio.wait([warming])
-            await asyncio.shield(asyncio.gather(*(one.close() for one in {guard, of_checks})))
+        yield Stage(run, self._run_limits, spec_for, self._request, phase)
 
     async def _gate(self, guard: Guard) -> Gate:
         building = self._settings.phases.building

@@ -28,6 +28,7 @@ from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
 from ralph_tui.engine.verification.gate import Check, Gate, all_checks, gate_environment
 from ralph_tui.guard.guard import Guard
 from ralph_tui.guard.sandbox.environment import agent_environment, hidden_names
+from ralph_tui.guard.worker import CommandJudge
 from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.project import Project
 
@@ -139,14 +140,15 @@ async def _gate_by_hand(
     project, environ = Project(root), dict(os.environ)
     confinement = await asyncio.to_thread(confine, root, settings.safety, environ)
     sandbox = CommandSandbox(root, confinement.sandbox, settings.safety.sandbox_exceptions)
-    guard = Guard(guard_policy(project, settings, Phase.BUILDING))
+    commands = CommandJudge()
+    guard = Guard(guard_policy(project, settings, Phase.BUILDING), commands)
     try:
         await sandbox.open()
         rules = await asyncio.to_thread(lambda: ChecksOfRun(root, settings).rules)
         yield make_gate(root, settings, guard, sandbox, emit, environ, rules), guard
     finally:
         await sandbox.close()
-        await guard.close()
+        await commands.close()
         await asyncio.to_thread(remove_mount_points, root, confinement)
 
 
