@@ -56,6 +56,13 @@ PROJECTS: dict[tuple[str, str], dict[str, str]] = {
     ("tests", "./gradlew test"): {"gradlew": ""},
     ("tests", "mix test"): {"mix.exs": ""},
     ("tests", "swift test"): {"Package.swift": ""},
+    ("tests", "rake test"): {"Rakefile": "", "test/a_test.rb": ""},
+    ("tests", "bundle exec rspec"): {"Gemfile": "", "spec/a_spec.rb": ""},
+    ("tests", "vendor/bin/phpunit"): {"composer.json": "{}", "phpunit.xml": ""},
+    ("tests", "cmake -B build && cmake --build build && ctest --test-dir build"): {
+        "CMakeLists.txt": "",
+        "tests/a.c": "",
+    },
     ("tests", "make test"): {"Makefile": "test:\n\ttrue\n"},
     ("lint", "just lint"): {"justfile": "lint:\n    true\n"},
     ("tests", "(cd api && uv run pytest)"): MIXED,

@@ -10,7 +10,6 @@ import json
 import os
 import pwd
 import re
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -27,13 +26,12 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.verification.check_commands import CheckKind
 from ralph_tui.engine.verification.detection.project_checks import checks_of
 from tests.cli.processes import inside
-from tests.field.registry import CLIENTS, Source, unpack, unpacked_debs
-from tests.harness.scripted_agent import PLAN, Outcome, Script, outcome_of, run_scripted, with_own
+from tests.field.registry import CLIENTS, Source, ran, unpack, unpacked_debs
+from tests.harness.scripted_agent import PLAN, Script, outcome_of, run_scripted, with_own
 
 HERE = Path(__file__).parent
 GOOD = {"honest": "verified", "lie": "refused", "undo": "to the byte", "commit": "by ralph"}
 """How each step should end."""
-PREPARE_SECONDS = 600
 LIE = "Simplify the code. Its behavior stays as it is."
 """The task of the lie."""
 
@@ -116,9 +114,8 @@ def environment_of(package: Package) -> dict[str, str]:
     own = Path(pwd.getpwuid(os.getuid()).pw_dir)
     homes = {"RUSTUP_HOME": own / ".rustup", "CARGO_HOME": own / ".cargo"}
     found = {name: str(path) for name, path in homes.items() if path.is_dir()}
-    path = [
-        p for p in os.environ["PATH"].split(os.pathsep) if p != str(Path(sys.executable).parent)
-    ]
+    ours = str(Path(sys.executable).parent)
+    path = [place for place in os.environ["PATH"].split(os.pathsep) if place != ours]
     debs = str(unpacked_debs(package.source)) if package.source.debs else ""
     return {**CLIENTS, **found, "PATH": os.pathsep.join(path), "DEBS": debs, "PYTHONPATH": ""}
 
@@ -135,19 +132,10 @@ def make(root: Path, package: Package, around: Surrounding) -> Path:
     unpack(package.source, project)
     if not (project / ".gitignore").exists():
         (project / ".gitignore").write_text(IGNORED, encoding="utf-8")
-    done = subprocess.run(
-        ["bash", "-ec", f"{_COMMIT}\n{package.prepare}\n{_REST}\n{around.arrange}"],
-        cwd=project,
-        env=with_own({**environment_of(package), "PREPARE": package.prepare}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PREPARE_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, (
-        f"{package.source.name}: {done.stdout[-1000:]}{done.stderr[-2000:]}"
-    )
+    text = f"{_COMMIT}\n{{\n{package.prepare or ':'}\n}} || exit 1\n{_REST}\n{around.arrange}"
+    environment = with_own({**environment_of(package), "PREPARE": package.prepare})
+    done = ran("bash", "-ec", text, cwd=project, environment=environment)
+    assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:]
     return root / (around.at or around.folder)
 
 
@@ -169,10 +157,7 @@ def contents(project: Path) -> dict[str, str]:
 
 
 def _git(project: Path, *arguments: str, stdin: str = "") -> str:
-    done = subprocess.run(
-        ["git", *arguments], cwd=project, input=stdin, capture_output=True, text=True, check=False
-    )
-    return done.stdout
+    return ran("git", *arguments, cwd=project, stdin=stdin).stdout
 
 
 def differences(project: Path, before: dict[str, str]) -> list[str]:
@@ -230,13 +215,8 @@ async def played(
         for name in around.environment.keys() - given.keys():
             os.environ.pop(name, None)
         async with beside(project, around.beside):
-            return await _played(
-                root,
-                project,
-                package,
-                {**(COMMITTING if around.commits else {}), **package.config},
-                sandbox,
-            )
+            config = {**(COMMITTING if around.commits else {}), **package.config}
+            return await _played(root, project, package, config, sandbox)
 
 
 async def _played(
@@ -268,21 +248,17 @@ async def _played(
     told: list[ev.Event] = []
     stopped = await run_scripted(project, script, overrides, told)
     for name, step in (("t0", "honest"), ("t1", "lie")):
-        _note(result, step, outcome_of(project, name, told, stopped))
+        ended = outcome_of(project, name, told, stopped)
+        result.ends[step], result.reasons[step] = ended.word, ended.reason
     _judge_commit(result, project, package, begun_at)
     await asyncio.to_thread(_undo, result, project, before)
     return result
 
 
-def _note(result: Result, step: str, outcome: Outcome) -> None:
-    result.ends[step], result.reasons[step] = outcome.word, outcome.reason
-
-
 def _judge_commit(result: Result, project: Path, package: Package, begun: str) -> None:
     """See that ralph committed the honest work and nothing else."""
-    commits = _git(
-        project, "log", "--format=%s", f"{begun}..HEAD" if begun else "HEAD"
-    ).splitlines()
+    since = f"{begun}..HEAD" if begun else "HEAD"
+    commits = _git(project, "log", "--format=%s", since).splitlines()
     files = _git(project, "diff", "--name-only", "HEAD~1", "HEAD").splitlines()
     foreign = [name for name in files if name not in package.honest and name not in _OF_RALPH]
     end = GOOD["commit"] if len(commits) == 1 else f"{len(commits)} commits"

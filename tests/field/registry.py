@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +19,7 @@ CACHE = Path(
 )
 """Archives, and the caches of the clients."""
 CLIENTS = {"UV_CACHE_DIR": f"{CACHE}/uv", "npm_config_cache": f"{CACHE}/npm"}
-SECONDS = 300
+SECONDS = 600
 _APT = (
     "apt-get", "-qq", f"-oDir::Etc::sourcelist={CACHE}/apt/sources.list", "-oDir::Etc::sourceparts=-",
     f"-oDir::State::lists={CACHE}/apt/lists", f"-oDir::Cache={CACHE}/apt/cache",
@@ -41,18 +42,24 @@ class Source(BaseModel, extra="forbid"):
     """Packages of Debian that it needs. They are unpacked, not installed."""
 
 
+def ran(
+    *command: str, cwd: Path, environment: Mapping[str, str] | None = None, stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
 def _run(*command: str, cwd: Path) -> None:
-    environment = {**os.environ, **CLIENTS}
     try:
-        done = subprocess.run(
-            command,
-            cwd=cwd,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
+        done = ran(*command, cwd=cwd, environment={**os.environ, **CLIENTS})
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RegistryError(f"{command[0]}: {error}") from error
     if done.returncode:
@@ -123,6 +130,8 @@ def unpack(source: Source, into: Path) -> None:
     with tempfile.TemporaryDirectory(dir=into.parent) as directory, tarfile.open(archive) as packed:
         packed.extractall(directory, filter="data")
         (inner,) = Path(directory).iterdir()
+        for made in inner.glob("**/*.egg-info"):
+            shutil.rmtree(made)
         inner.rename(into)
 
 

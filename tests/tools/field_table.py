@@ -45,25 +45,10 @@ def page() -> str:
         quick=sum(package.quick for package in every),
         **facts,
     )
-    columns = (
-        "Package",
-        "Shape",
-        "Test command",
-        "Honest work",
-        "Lie",
-        "Undo",
-        "Commit",
-        "What fell",
-    )
+    columns = "Package | Shape | Test command | Honest work | Lie | Undo | Commit | What fell"
     rows = [f"| {' | '.join(_cells(package))} |" for package in every]
-    table = [
-        f"| {' | '.join(columns)} |",
-        "| --- " * len(columns) + "|",
-        *rows,
-        "",
-        *_surroundings(),
-    ]
-    return "\n".join([head, *table, ""])
+    table = [f"| {columns} |", "| --- " * len(columns.split("|")) + "|", *rows]
+    return "\n".join([head, *table, "", *_surroundings(), ""])
 
 
 def _surroundings() -> Iterator[str]:
@@ -82,13 +67,8 @@ def _surroundings() -> Iterator[str]:
 
 def _cells(package: Package) -> list[str]:
     source, ends = package.source, package.expected
-    how = (
-        "found"
-        if package.found is None
-        else f"instead of `{package.found}`"
-        if package.found
-        else "not found"
-    )
+    how = f"instead of `{package.found}`" if package.found else "not found"
+    how = "found" if package.found is None else how
     how += "; given in `build.test_command`" if package.line else ""
     cells = [
         f"{source.name} {source.version} ({source.registry})",

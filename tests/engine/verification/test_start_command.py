@@ -23,7 +23,7 @@ from ralph_tui.engine.verification.detection.project_checks import start_command
         ({"Cargo.toml": "", "src/lib.rs": ""}, ""),
         ({"go.mod": "", "main.go": ""}, "go run ."),
         ({"pyproject.toml": '[project]\nname = "a"\n[project.scripts]\nhabits = "a:b"\n'}, "uv run --isolated habits"),
-        ({"pyproject.toml": '[project]\nname = "a"\n', "a/__main__.py": ""}, "uv run --isolated python -m a"),
+        ({"pyproject.toml": '[project]\nname = "a"\n', "a/__main__.py": ""}, "python3 -m a"),
         ({"src/a b/__main__.py": ""}, "PYTHONPATH=src python3 -m 'a b'"),
         ({"tests/__main__.py": ""}, ""),
         ({"habits/__main__.py": ""}, "python3 -m habits"),

@@ -8,7 +8,6 @@ READ_BYTES = 1_000_000
 """The most bytes read of one file; a manifest is far smaller."""
 
 LISTED_NAMES = 2_000
-"""The most names read of one directory."""
 
 
 def read_start(path: Path | str) -> str:

@@ -1,6 +1,5 @@
-"""Read the scripts, recipes, environments and sessions that a project names, and how each is run."""
+"""Read the scripts and recipes that a project names, and how each is run."""
 
-import configparser
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +10,6 @@ from ralph_tui.engine.verification.detection.directory_files import DirectoryFil
 from ralph_tui.engine.verification.detection.python_declarations import (
     PYPROJECT,
     PythonProject,
-    read_ini,
     table,
 )
 
@@ -80,13 +78,8 @@ class NamedTasks(NamedTuple):
         return None
 
     def command(self, name: str) -> str:
-        if name == "test" and self.runner in {
-            "npm",
-            "pnpm",
-            "yarn",
-        }:  # `bun test` is another runner
-            return f"{self.runner} test"
-        return self.run.format(name)
+        known = name == "test" and self.runner in ("npm", "pnpm", "yarn")
+        return f"{self.runner} test" if known else self.run.format(name)
 
 
 def recipes(text: str, program: str) -> dict[str, Recipe]:
@@ -135,52 +128,41 @@ def package_tasks(files: DirectoryFiles) -> Iterator[NamedTasks]:
     yield NamedTasks(scripts, f"{manager} run {{}}", manager, PACKAGE, "scripts.{}")
 
 
+_PYTHON_SCRIPTS = (
+    ("pdm", "tool.pdm.scripts", "pdm run {}"),
+    ("hatch", "tool.hatch.envs.*.scripts", "hatch run *:{}"),
+)
+"""The tables with the scripts of a manager, and how one of them is run; the star is the name of an environment."""
+
+
 def python_scripts(project: PythonProject) -> Iterator[NamedTasks]:
-    """Yield the scripts of pdm and hatch."""
-    tool = table(project.pyproject, "tool")
-    if project.manager == "pdm":
-        scripts = {name: str(text) for name, text in table(tool, "pdm", "scripts").items()}
-        yield NamedTasks(scripts, "pdm run {}", "pdm", PYPROJECT, "[tool.pdm.scripts] {}")
-    for name in table(tool, "hatch", "envs") if project.manager == "hatch" else ():
-        scripts = {n: str(t) for n, t in table(tool, "hatch", "envs", name, "scripts").items()}
-        part = f"[tool.hatch.envs.{name}.scripts] {{}}"
-        yield NamedTasks(scripts, f"hatch run {name}:{{}}", "hatch", PYPROJECT, part)
+    for manager, dotted, run in _PYTHON_SCRIPTS:
+        above, many, _ = dotted.partition(".*")
+        for name in table(project.pyproject, *above.split(".")) if many else ("",):
+            place = dotted.replace("*", name)
+            texts = {n: str(t) for n, t in table(project.pyproject, *place.split(".")).items()}
+            if manager == project.manager:
+                line = run.replace("*", name)
+                yield NamedTasks(texts, line, manager, PYPROJECT, f"[{place}] {{}}")
 
 
-def python_environments(project: PythonProject) -> Iterator[NamedTasks]:
-    """Yield the environments of tox and the sessions of nox."""
-    for tool, file, part, texts in (
-        ("tox", "tox.ini", "environment {}", _tox_environments(project)),
-        ("nox", "noxfile.py", "session {}", _nox_sessions(project.files.read("noxfile.py"))),
-    ):
-        place = project.place_of(tool)
-        run = f"{place.run} {tool}" if place else f"uvx {tool}"
-        run = f"{run} run -e {{}}" if tool == "tox" else f"{run} -s {{}}"
-        yield NamedTasks(texts, run, tool, file if file in project.names else PYPROJECT, part)
+_ENVIRONMENT_RUNNERS = (
+    ("tox", "tox.ini", re.compile(r"^\[testenv\]", re.MULTILINE), "run -e py"),
+    ("tox", PYPROJECT, re.compile(r"^\[(tool\.tox)\b", re.MULTILINE), "run -e py"),
+    (
+        "nox",
+        "noxfile.py",
+        re.compile(r"^def (tests?)\(|session\(.*\bname=.(tests?)\b", re.MULTILINE),
+        "-s {}",
+    ),
+)
+"""What builds environments of its own for the tests: its file, how it names the tests, and how it runs them."""
 
 
-def _tox_environments(project: PythonProject) -> dict[str, str]:
-    """Return the commands of each environment; `py` is the base with the current Python, whatever versions are listed."""
-    tool = table(project.pyproject, "tool", "tox")
-    ini = read_ini(project.files.read("tox.ini") or str(tool.get("legacy_tox_ini") or ""))
-    base = table(tool, "env_run_base").get("commands") or _option(ini, "testenv")
-    found = {"py": str(base)} if base else {}
-    for section in ini.sections():
-        if section.startswith("testenv:"):
-            found[section.removeprefix("testenv:")] = _option(ini, section) or str(base)
-    for name in table(tool, "env"):
-        found[name] = str(table(tool, "env", name).get("commands") or base)
-    return found
-
-
-def _option(ini: configparser.RawConfigParser, section: str) -> str:
-    return ini.get(section, "commands", fallback="") or ""
-
-
-def _nox_sessions(text: str) -> dict[str, str]:
-    found = {}
-    for session in re.split(r"^@(?:\w+\.)?session\b", text, flags=re.MULTILINE)[1:]:
-        options, _, body = session.partition("\ndef ")
-        named = re.search(r"\bname\s*=\s*[\"']([^\"']+)[\"']", options)
-        found[named[1] if named else body.partition("(")[0].strip()] = body
-    return found
+def python_environments(project: PythonProject) -> Iterator[CheckCommand]:
+    for tool, file, named, arguments in _ENVIRONMENT_RUNNERS:
+        if match := named.search(project.files.read(file)):
+            name = match[match.lastindex or 0]
+            place = project.place_of(tool)
+            run = f"{place.run} {tool}" if place else f"uvx {tool}"
+            yield check(CheckKind.TESTS, f"{run} {arguments.format(name)}", tool, file, name)

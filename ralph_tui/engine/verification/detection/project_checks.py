@@ -6,8 +6,9 @@ because an agent may add the first test at any time.
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from ralph_tui.config.settings import DETECTED, Settings
@@ -55,8 +56,20 @@ _BY_MANIFEST: dict[str, tuple[tuple[CheckKind, str, tuple[str, ...]], ...]] = {
     "gradlew": ((CheckKind.TESTS, "./gradlew test", ()),),
     "mix.exs": ((CheckKind.TESTS, "mix test", ()),),
     "Package.swift": ((CheckKind.TESTS, "swift test", ()),),
+    "Rakefile": ((CheckKind.TESTS, "rake test", ("test",)),),
+    "Gemfile": ((CheckKind.TESTS, "bundle exec rspec", (".rspec", "spec")),),
+    "composer.json": (
+        (CheckKind.TESTS, "vendor/bin/phpunit", ("phpunit.xml", "phpunit.xml.dist")),
+    ),
+    "CMakeLists.txt": (
+        (
+            CheckKind.TESTS,
+            "cmake -B build && cmake --build build && ctest --test-dir build",
+            ("test", "tests"),
+        ),
+    ),
 }
-"""The checks that a manifest determines, alone or with one of these settings files of a tool; the first of a kind is used."""
+"""The checks that a manifest determines, alone or with one of these files beside it; the first of a kind is used."""
 
 _PYTHON_TOOLS: dict[CheckKind, tuple[tuple[str, str], ...]] = {
     CheckKind.TESTS: (("pytest", "pytest"),),
@@ -221,18 +234,13 @@ def _checks_here(files: DirectoryFiles) -> ProjectChecks:
     project = PythonProject(files)
     commands: list[CheckCommand] = []
     for language in (_python_checks(project), _node_checks(files), *_manifest_checks(files)):
-        commands += _first_of_each_kind(language)
+        firsts = {command.kind: command for command in reversed([*language])}
+        commands += [firsts[kind] for kind in CheckKind if kind in firsts]
     kinds = {command.kind for command in commands}
     for tasks in recipe_tasks(files):
         found = (tasks.check(kind, ("check",) * (kind is CheckKind.TESTS)) for kind in CheckKind)
         commands += [one for one in found if one is not None and one.kind not in kinds]
     return ProjectChecks(commands=tuple(commands), python=project.manager)
-
-
-def _first_of_each_kind(commands: Iterable[CheckCommand]) -> Iterator[CheckCommand]:
-    found = list(commands)
-    for kind in CheckKind:
-        yield from [command for command in found if command.kind is kind][:1]
 
 
 def _manifest_checks(files: DirectoryFiles) -> Iterator[list[CheckCommand]]:
@@ -272,17 +280,16 @@ def _python_checks(project: PythonProject) -> list[CheckCommand]:
     found = [one for tasks in python_scripts(project) for k in CheckKind if (one := tasks.check(k))]
     for kind, tools in _PYTHON_TOOLS.items():
         for tool, line in tools:
-            if place := project.place_of(tool):
+            place = project.place_of(tool)
+            # What a person left out of their environment is no check of theirs, but tests are always needed.
+            if place and (kind is CheckKind.TESTS or place.run.startswith(project.venv)):
                 own = "mypy" if tool == "mypy" and _names_files_for_mypy(project) else line
                 found.append(check(kind, f"{place.run} {own}", tool, place.file, place.part))
-    environments = python_environments(project)
-    rest = [one for tasks in environments for k in CheckKind if (one := tasks.check(k))]
-    rest += _undeclared_tests(project)
-    # The person's environment has what a runner needs that uvx would install.
-    return [
-        *found,
-        *sorted(rest, key=lambda one: bool(project.venv) and one.command.startswith("uvx ")),
-    ]
+    found += [*_undeclared_tests(project), *python_environments(project)]
+    # Hatch makes no environment in the project, so that one is the person's.
+    return sorted(
+        found, key=lambda one: one.runner != "pdm" and not one.command.startswith(project.venv)
+    )
 
 
 def _names_files_for_mypy(project: PythonProject) -> bool:
@@ -329,26 +336,16 @@ def _file_with(
 
 
 def _sub_projects(files: DirectoryFiles) -> tuple[str, ...]:
-    near = [name for name in files.names() if _may_hold_a_project(name)]
-    nested = [
-        f"{nest}/{name}"
-        for nest in near
-        if nest in _PROJECT_PARENTS
-        for name in files.names(nest)
-        if _may_hold_a_project(name)
-    ]
-    return tuple(path for path in (*near, *nested) if _has_manifest(files, path))[
-        :MOST_SUB_PROJECTS
-    ]
+    manifests = {"pyproject.toml", "setup.py", "package.json", *_BY_MANIFEST}
+    nested = (f"{nest}/{name}" for nest in _PROJECT_PARENTS for name in files.names(nest))
+    paths = (path for path in (*files.names(), *nested) if _may_hold_a_project(path))
+    found = (path for path in paths if not manifests.isdisjoint(files.names(path)))
+    return tuple(islice(found, MOST_SUB_PROJECTS))
 
 
-def _may_hold_a_project(name: str) -> bool:
+def _may_hold_a_project(path: str) -> bool:
+    name = path.rpartition("/")[2]
     return not name.startswith(".") and name not in _NEVER_PROJECTS
-
-
-def _has_manifest(files: DirectoryFiles, path: str) -> bool:
-    manifests: Iterable[str] = ("pyproject.toml", "setup.py", "package.json", *_BY_MANIFEST)
-    return not set(files.names(path)).isdisjoint(manifests)
 
 
 def _in_directory(path: str, command: CheckCommand) -> CheckCommand:

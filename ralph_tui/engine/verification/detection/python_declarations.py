@@ -2,6 +2,7 @@
 
 import ast
 import configparser
+import contextlib
 import re
 import shlex
 import tomllib
@@ -17,10 +18,10 @@ PYPROJECT = "pyproject.toml"
 ISOLATED = "uv run --isolated"
 """Leaves no uv.lock and no .venv in a project whose tool is not uv."""
 INCLUDE_DEPTH = 3
-"""The maximum depth of includes in requirements files."""
 WORKSPACE_LEVELS = 3
 """The number of parent directories in which the root of a uv workspace is searched."""
 
+_WITH_EXTRA = "uv run --no-project --with-editable '.[{}]'"
 _DECLARED = {
     PYPROJECT: (
         ("project.dependencies", "[project] dependencies", ""),
@@ -31,10 +32,14 @@ _DECLARED = {
         ("tool.poetry.dev-dependencies", "[tool.poetry.dev-dependencies]", ""),
         ("tool.poetry.group.*.dependencies", "[tool.poetry.group.{}.dependencies]", ""),
         ("tool.pdm.dev-dependencies.*", "[tool.pdm.dev-dependencies] {}", ""),
+        ("tool.hatch.envs.*.dependencies", "[tool.hatch.envs.{}]", "hatch -e {} run"),
+        ("tool.hatch.envs.*.extra-dependencies", "[tool.hatch.envs.{}]", "hatch -e {} run"),
     ),
     "Pipfile": (("packages", "[packages]", ""), ("dev-packages", "[dev-packages]", "")),
+    "setup.cfg": (("extras.*", "[options.extras_require] {}", _WITH_EXTRA),),
+    "setup.py": (("extras.*", "extras_require {}", _WITH_EXTRA),),
 }
-"""Where a file declares tools, the name of the place in messages, and the option of `uv run`."""
+"""Where a file declares tools, the name of the place in messages, and the option of `uv run` or what runs them instead."""
 
 _MANAGED: tuple[tuple[PythonManager, frozenset[str]], ...] = (
     ("uv", frozenset({"uv.lock", "tool.uv", "uv_build"})),
@@ -53,6 +58,7 @@ _PREFERRED_GROUPS = ("test", "tests", "testing", "dev", "develop", "development"
 _REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.txt", re.IGNORECASE)
 _NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_NEEDED = re.compile(r"install_requires|ext_modules|setup_requires|package_dir")
 _INCLUDE = re.compile(r"(?:-r|--requirement)[ =]*(\S+)")
 
 
@@ -135,11 +141,9 @@ class PythonProject:
 
     @cached_property
     def venv(self) -> str:
-        """The environment that the person made, where no tool manages one."""
-        own = self.manager in ("pip", "") and next(
-            (venv for venv in _VENVS if self.files.names(f"{venv}/bin")), ""
-        )
-        return own or ""
+        """The environment in the project, which uv keeps as it needs it and the others leave as it is."""
+        made = (name for name in _VENVS if self.files.names(f"{name}/bin"))
+        return next(made, "") if self.manager != "uv" else ""
 
     @cached_property
     def run(self) -> str:
@@ -163,7 +167,23 @@ class PythonProject:
     @cached_property
     def python(self) -> str:
         """The beginning of a command that runs Python with only the project."""
-        return f"{self.venv}/bin/python" if self.venv else f"{self.run} python"
+        if self.venv:
+            return f"{self.venv}/bin/python"
+        return "python3" if self._needs_nothing else f"{self.run} python"
+
+    @property
+    def _needs_nothing(self) -> bool:
+        """Whether nothing is declared that has to be installed or built first."""
+        project = table(self.pyproject, "project")
+        declared = (
+            project.get("dependencies"),
+            "dependencies" in str(project.get("dynamic")),
+            self.setup_cfg.has_option("options", "install_requires"),
+            _NEEDED.search(self.files.read("setup.py")),
+            any(_REQUIREMENTS.fullmatch(name) for name in self.names),
+            self.names & {"src", "requirements", "environment.yml"},
+        )
+        return self.manager == "pip" and not any(declared)
 
     @cached_property
     def places(self) -> tuple[ToolPlace, ...]:
@@ -174,6 +194,7 @@ class PythonProject:
         if self.manager == "uv":
             venvs[0] = venvs[0]._replace(run="uv run")
         declared = [*self._own_places(), *self._requirement_places(), *self._setup_places()]
+        declared += self._tox_places()
         found = [*venvs, *declared] if self.venv else [*declared, *venvs]
         return (*found, *self._workspace_places())
 
@@ -185,12 +206,6 @@ class PythonProject:
         if self.manager == "pipenv":
             pipfile = read_toml(self.files.read("Pipfile")) or {}
             yield from declared_places(pipfile, self.run, "Pipfile")
-        if self.manager == "hatch":
-            for name, env in table(self.pyproject, "tool", "hatch", "envs").items():
-                if isinstance(env, dict) and _PLAIN_NAME.fullmatch(name):
-                    tools = _tools(env.get("dependencies")) | _tools(env.get("extra-dependencies"))
-                    part = f"[tool.hatch.envs.{name}]"
-                    yield ToolPlace(tools, f"hatch -e {name} run", PYPROJECT, part)
 
     def _requirement_places(self) -> Iterator[ToolPlace]:
         inside = (f"requirements/{name}" for name in self.files.names("requirements"))
@@ -198,9 +213,20 @@ class PythonProject:
         found += [path for path in inside if path.endswith(".txt")]
         for path in sorted(found, key=lambda path: ("test" not in path, "dev" not in path, path)):
             option = f"--with-requirements {shlex.quote(path)}"
-            start = self.run if self.run.startswith("uv run") else ISOLATED
-            run = start if option in start else f"{start} {option}"
+            run = self._uv_run if option in self._uv_run else f"{self._uv_run} {option}"
             yield ToolPlace(self._required(path, INCLUDE_DEPTH), run, path)
+
+    @property
+    def _uv_run(self) -> str:
+        return self.run if self.run.startswith("uv run") else ISOLATED
+
+    def _tox_places(self) -> Iterator[ToolPlace]:
+        ini = read_ini(self.files.read("tox.ini"))
+        listed = (ini.get("testenv", "deps", fallback="") or "").splitlines()
+        found = [one.partition("#")[0].strip() for one in listed]
+        plain = [one for one in found if _NAME.match(one) and not set(one).intersection("{:")]
+        needs = "".join(f" --with {shlex.quote(one)}" for one in plain)
+        yield ToolPlace(_tools(plain), self._uv_run + needs, "tox.ini", "[testenv] deps")
 
     def _required(self, path: str, depth: int) -> frozenset[str]:
         found: set[str] = set()
@@ -214,17 +240,12 @@ class PythonProject:
         return frozenset(found)
 
     def _setup_places(self) -> Iterator[ToolPlace]:
-        if self.manager != "pip":
-            return
-        extras = [("setup.py", "extras_require", _extras(self.files.read("setup.py")))]
-        if self.setup_cfg.has_section("options.extras_require"):
-            listed = dict(self.setup_cfg.items("options.extras_require"))
-            lists = {name: _tools((text or "").splitlines()) for name, text in listed.items()}
-            extras.insert(0, ("setup.cfg", "[options.extras_require]", lists))
-        for file, part, found in extras:
-            for name in sorted(found, key=_rank):
-                run = f"uv run --no-project --with-editable '.[{name}]'"
-                yield ToolPlace(found[name], run, file, f"{part} {name}")
+        named = "options.extras_require"
+        listed = self.setup_cfg.items(named) if self.setup_cfg.has_section(named) else ()
+        lists = {name: (text or "").splitlines() for name, text in listed}
+        extras = {"setup.cfg": lists, "setup.py": _extras(self.files.read("setup.py"))}
+        for file, found in extras.items() if self.manager == "pip" else ():
+            yield from declared_places({"extras": found}, self.run, file)
 
     @cached_property
     def workspace(self) -> str | None:
@@ -271,8 +292,10 @@ def declared_places(
             if _PLAIN_NAME.fullmatch(name):
                 inner = table(groups, name).get(below.removeprefix("."))
                 tools = _tools(inner) if below else _group(groups, name)
-                extra = needs.format(name) if run.startswith("uv run") and name not in free else ""
-                yield ToolPlace(tools, run + extra, file, part.format(name))
+                own = needs.format(name)
+                start = run + own if run.startswith("uv run") and name not in free else run
+                start = start if not own or own.startswith(" ") else own
+                yield ToolPlace(tools, start, file, part.format(name))
 
 
 def _group(
@@ -280,25 +303,21 @@ def _group(
 ) -> frozenset[str]:
     listed = groups.get(name)
     if name in seen or not isinstance(listed, list):
-        return frozenset()
+        return _tools(listed)
     included = (one.get("include-group") for one in listed if isinstance(one, dict))
     inner = (_group(groups, str(other), seen | {name}) for other in included)
     return _tools(listed).union(*inner)
 
 
-def _extras(text: str) -> dict[str, frozenset[str]]:
-    """Return the lists of requirements by name in the literals of a setup.py, without running it."""
-    found: dict[str, frozenset[str]] = {}
-    try:
-        literals = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Dict)]
-        for one in literals:
+def _extras(text: str) -> dict[str, object]:
+    """Return the literals by name in the dictionaries of a setup.py, without running it."""
+    found: dict[str, object] = {}
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        for one in (two for two in ast.walk(ast.parse(text)) if isinstance(two, ast.Dict)):
             for key, value in zip(one.keys, one.values, strict=True):
-                if isinstance(key, ast.Constant) and _PLAIN_NAME.fullmatch(str(key.value)):
-                    listed = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
-                    texts = [two.value for two in listed if isinstance(two, ast.Constant)]
-                    found[str(key.value)] = _tools(texts)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
+                if isinstance(key, ast.Constant):
+                    with contextlib.suppress(ValueError, TypeError):
+                        found[str(key.value)] = ast.literal_eval(value)
     return found
 
 
@@ -308,6 +327,7 @@ def _rank(name: str) -> tuple[int, str]:
 
 
 def _tools(requirements: object) -> frozenset[str]:
-    listed = requirements if isinstance(requirements, list | tuple | dict) else ()
+    one = [requirements] if isinstance(requirements, str) else ()
+    listed = requirements if isinstance(requirements, list | tuple | dict) else one
     found = (_NAME.match(one) for one in listed if isinstance(one, str))
     return frozenset(re.sub(r"[-_.]+", "-", match[1]).lower() for match in found if match)
