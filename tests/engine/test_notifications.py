@@ -197,7 +197,7 @@ async def test_a_webhook_that_is_not_there_or_silent_is_given_up(
 ) -> None:
     async with hook_of() as hook:
         address = hook.address
-    with pytest.raises(WebhookError, match=r"refused|Connect"):
+    with pytest.raises(WebhookError, match="connection attempts failed"):
         await Webhook(address).post(b"{}\n")
     monkeypatch.setattr(posting, "SECONDS", 0.1)
     gone = asyncio.Event()

@@ -9,6 +9,7 @@ from ralph_tui import __version__
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.redaction import MIN_VALUE
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.variable_references import (
     HOW,
     Reference,
@@ -23,7 +24,6 @@ from ralph_tui.domain.web_addresses import why_not_posted
 SECONDS = 10.0
 
 _SETTING = "notify.webhook"
-_MAX_LINE_BYTES = 4_096
 _SECRET_PATH_LENGTH = 20
 
 
@@ -49,49 +49,29 @@ class Webhook:
         return (*values, target) if len(target) >= _SECRET_PATH_LENGTH else values
 
     async def post(self, body: bytes) -> None:
+        import httpx
+
+        context = await asyncio.to_thread(ssl.create_default_context)
+        headers = {"Content-Type": "application/json", "User-Agent": f"ralph-tui/{__version__}"}
         try:
-            async with asyncio.timeout(SECONDS):
-                status = await self._send(body)
-        except TimeoutError:
+            async with (
+                asyncio.timeout(SECONDS),
+                httpx.AsyncClient(verify=context, trust_env=False, timeout=SECONDS) as client,
+                client.stream(
+                    "POST", self._parts.geturl(), content=body, headers=headers
+                ) as response,
+            ):
+                status = response.status_code
+        except (TimeoutError, httpx.TimeoutException):
             raise WebhookError(f"no response within {duration(SECONDS)}") from None
-        except ssl.SSLError as error:
-            raise WebhookError(f"TLS failed ({error.reason or 'unknown'})") from None
-        except (OSError, ValueError, asyncio.IncompleteReadError) as error:
-            why = getattr(error, "strerror", None) or "no HTTP response"
-            raise WebhookError(str(why)) from None
+        except httpx.ConnectError as error:
+            raise WebhookError(one_line(str(error), 200)) from None
+        except httpx.HTTPError:
+            raise WebhookError("no HTTP response") from None
         if 300 <= status < 400:
             raise WebhookError(f"a redirect (status {status}), which ralph does not follow")
         if not 200 <= status < 300:
             raise WebhookError(f"status {status}")
-
-    async def _send(self, body: bytes) -> int:
-        secure = self._parts.scheme == "https"
-        port = self._parts.port or (443 if secure else 80)
-        context = await asyncio.to_thread(ssl.create_default_context) if secure else None
-        reader, writer = await asyncio.open_connection(
-            self.host, port, ssl=context, limit=_MAX_LINE_BYTES
-        )
-        try:
-            writer.write(self._head(len(body)) + body)
-            await writer.drain()
-            version, status, *_ = (await reader.readline()).split(maxsplit=2)
-        finally:
-            writer.close()
-        if not version.startswith(b"HTTP/1."):
-            raise ValueError(version)
-        return int(status)
-
-    def _head(self, size: int) -> bytes:
-        host = self._parts.netloc
-        lines = (
-            f"POST {_target(self._parts)} HTTP/1.1",
-            f"Host: {host}",
-            "Content-Type: application/json",
-            f"Content-Length: {size}",
-            f"User-Agent: ralph-tui/{__version__}",
-            "Connection: close",
-        )
-        return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
 
 
 def _target(parts: SplitResult) -> str:
