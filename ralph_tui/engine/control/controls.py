@@ -90,7 +90,6 @@ class Controls:
         return self._project.transact(change).state.pause
 
     def resume(self) -> None:
-        """Resume, or withdraw a requested pause."""
         self._require_loop("resume")
         self._project.transact(lambda docs: docs.with_state(pause=StopMode.NONE, paused=False))
 

@@ -46,9 +46,7 @@ class PlanImporter(Protocol):
 
     def look(self, given: str) -> "ImportPreview": ...
 
-    def write(self, shown: "ImportPreview") -> "ImportPreview":
-        """Write the previewed changes, unless the plan has changed since."""
-        ...
+    def write(self, shown: "ImportPreview") -> "ImportPreview": ...
 
 
 @dataclass(frozen=True)

@@ -164,8 +164,7 @@ class CommandWatch(Protocol):
     async def begin_command(self, key: str, session: str = "") -> None:
         """Prepare for a command of the session with this mark; the command starts when this returns."""
 
-    async def end_command(self, key: str) -> None:
-        """Record that a command has ended."""
+    async def end_command(self, key: str) -> None: ...
 
 
 class AgentSession(Protocol):

@@ -139,7 +139,6 @@ async def _allow(stage: Stage, tasks: tuple[Task, ...]) -> None:
 
 
 def lacks_plan(plan: ImplementationPlan) -> bool:
-    """Return whether the plan has no open task, so that a session must plan first."""
     return all(task.status is TaskStatus.COMPLETE for task in plan.tasks)
 
 

@@ -124,7 +124,6 @@ Prefix = Callable[[str, tuple[Path, ...], Mounts], tuple[str, ...]]
 
 
 def unconfined(command: str, writable: tuple[Path, ...], mounts: Mounts) -> tuple[str, ...]:
-    """Return the empty prefix, because there is no sandbox."""
     del command, writable, mounts
     return ()
 

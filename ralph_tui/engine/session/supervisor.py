@@ -67,17 +67,14 @@ class SessionSupervisor(Supervisor):
     def unanswered(self) -> bool:
         return False
 
-    def report_edits(self) -> None:
-        """Report the effect of the person's edits."""
+    def report_edits(self) -> None: ...
 
     def session_verdict(self, call: ToolCall) -> Verdict | None:
         return self._sub_agents.review(call)
 
-    def record_allowed(self, call: ToolCall) -> None:
-        """Record a call that is about to run."""
+    def record_allowed(self, call: ToolCall) -> None: ...
 
-    def record_denied(self, what: str) -> None:
-        """Record that the guard or the person denied `what`."""
+    def record_denied(self, what: str) -> None: ...
 
     async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
         del call, output

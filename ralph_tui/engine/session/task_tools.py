@@ -165,7 +165,6 @@ class TaskTools:
         return rt.answer({"task_id": ref.task_id, "status": status})
 
     def record_tool_use(self) -> None:
-        """Record that the model used a tool, so that it may claim again."""
         self._tool_used = True
 
     async def claim_by_promise(self, last_message: str) -> str:

@@ -44,14 +44,11 @@ class UnopenedSession:
         del prompt
         yield TurnEnded(interrupted=True)
 
-    async def steer(self, text: str) -> None:
-        """See `AgentSession.steer`."""
+    async def steer(self, text: str) -> None: ...
 
-    async def interrupt(self) -> None:
-        """See `AgentSession.interrupt`."""
+    async def interrupt(self) -> None: ...
 
-    async def close(self) -> None:
-        """See `AgentSession.close`."""
+    async def close(self) -> None: ...
 
 
 async def open_with_retries(

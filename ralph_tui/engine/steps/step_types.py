@@ -72,7 +72,6 @@ class StepSupervisor(SessionSupervisor):
         return await record_learning(self._run, given, may_edit=False)
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        """Refuse the questions, because a step asks no one."""
         del questions
         return QuestionReply(refused="Questions are not possible in a step. Decide yourself.")
 

@@ -111,7 +111,6 @@ class Baseline:
     """The baseline of one project, stored where no agent can write."""
 
     def __init__(self, root: Path, *, used: bool = True) -> None:
-        """Start empty until `load`; stay empty unless `used`."""
         self.used = used
         self._store = CheckStore(root)
         self._record = BaselineRecord()

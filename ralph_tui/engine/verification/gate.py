@@ -61,7 +61,6 @@ Permit = Callable[[str, Verdict], Awaitable[Ruling]]
 
 
 async def deny_unattended(command: str, verdict: Verdict) -> Ruling:
-    """Refuse permission, because nobody can be asked."""
     del command, verdict
     return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
 
@@ -222,7 +221,6 @@ class Gate:
         self._warned_of_base = False
 
     def use(self, tree: JudgeTree) -> None:
-        """Judge in the run's tree instead of one of its own."""
         self._examiner.tree = tree
         self.base.trees = tree.store
 
