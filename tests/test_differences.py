@@ -4,11 +4,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-import typer
 import yaml
-from typer.core import TyperGroup
 
-from ralph_tui.cli.app import app
+from ralph_tui.cli.app import command_tree
 from ralph_tui.config.env_vars import VARIABLES
 from ralph_tui.config.setting_names import known_keys
 from ralph_tui.config.step_settings import BUILT_IN
@@ -32,8 +30,7 @@ def missing() -> Iterator[str]:
         there = set().union(*PHASE_TOOLS.values()) if phase == "any" else PHASE_TOOLS[Phase(phase)]
         where = "" if phase == "any" else f" ({phase})"
         yield from (f"{tool}{where}" for tool in tools if tool not in there)
-    root = typer.main.get_command(app)
-    assert isinstance(root, TyperGroup)
+    root = command_tree()
     for command, *options in NAMES["commands"]:
         if command not in root.commands:
             yield f"ralph {command}"

@@ -2,11 +2,10 @@
 
 import ast
 import re
-from functools import cache
 
 import pytest
 
-from tests.tools.house import ROOT, House, lines_of, read_house
+from tests.tools.house import ROOT, lines_of, read_house
 from tests.tools.where_is_what import PAGE, page
 
 MOST_MODULES = 22
@@ -63,35 +62,27 @@ def pages() -> list[str]:
     return sorted(names.difference(TELL_OF_THE_PAST))
 
 
-@cache
-def house() -> House:
-    return read_house()
-
-
-def test_no_folder_has_more_modules_than_a_person_can_oversee() -> None:
-    crowded = {
-        name: count for name, count in house().modules_per_folder().items() if count > MOST_MODULES
-    }
-    assert crowded == {}
-
-
-def test_modules_do_not_import_each_other_in_circles() -> None:
-    assert house().circles() == []
-
-
-def test_sub_packages_do_not_import_each_other_in_circles() -> None:
-    assert house().room_circles() == []
-
-
-def test_every_package_says_what_lives_there_what_may_not_and_who_calls_it() -> None:
-    doors = [module for module in house().modules if module.is_door]
+def test_modules_are_in_order() -> None:
+    """One test, because reading the house takes a second."""
+    house = read_house()
+    crowded = {n: count for n, count in house.modules_per_folder().items() if count > MOST_MODULES}
+    assert crowded == {}, "more modules than a person can oversee"
+    assert house.circles() == [], "modules import each other"
+    assert house.room_circles() == [], "sub-packages import each other"
+    doors = [module for module in house.modules if module.is_door]
     mute = [
         module.name
         for module in doors
         if module.name != "ralph_tui" and not DOOR.match(ast.get_docstring(module.tree) or "")
     ]
     assert len(doors) > 30
-    assert mute == []
+    assert mute == [], "a package says what lives there, what may not, and who calls it"
+    prose = house.prose()
+    assert prose <= MOST_PROSE, (
+        f"{prose:.2f} % of ralph_tui are docstrings and comments, more than {MOST_PROSE} %. Remove those that repeat names and types."
+    )
+    repeated = house.repeated_classes()
+    assert len(repeated) <= MOST_REPEATED_CLASSES, repeated
 
 
 @pytest.mark.parametrize("package", MOST_LINES)
@@ -108,18 +99,6 @@ def test_each_package_has_its_number() -> None:
         path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("ralph_tui/*/__init__.py")
     }
     assert packages == MOST_LINES.keys() - {"tests"}
-
-
-def test_prose_does_not_grow() -> None:
-    prose = house().prose()
-    assert prose <= MOST_PROSE, (
-        f"{prose:.2f} % of ralph_tui are docstrings and comments, more than {MOST_PROSE} %. Remove those that repeat names and types."
-    )
-
-
-def test_a_name_of_a_class_is_used_once() -> None:
-    repeated = house().repeated_classes()
-    assert len(repeated) <= MOST_REPEATED_CLASSES, repeated
 
 
 def test_every_question_of_a_newcomer_has_its_answer_where_the_page_says() -> None:

@@ -75,6 +75,15 @@ def test_misses_what_could_be_installed():
 """
 
 
+ASKING = {
+    "PYTHONPATH": str(ROOT),
+    "CI": "true",
+    "RALPH_MISSING": "nonesuch",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTEST_PLUGINS": "xdist.plugin,pytest_timeout",
+}
+
+
 def asked(at: Path, tests: str, *options: str) -> tuple[int, list[str]]:
     """Ask a suite twice as CI does; return the status and the lines printed."""
     (at / "tests").mkdir()
@@ -85,7 +94,7 @@ def asked(at: Path, tests: str, *options: str) -> tuple[int, list[str]]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.tools.ask_twice", "-q", *options],
         cwd=at,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "CI": "true", "RALPH_MISSING": "nonesuch"},
+        env={**os.environ, **ASKING},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

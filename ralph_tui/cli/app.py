@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -195,6 +196,13 @@ for commands in (
     app.add_typer(commands)
 
 
+@cache
+def command_tree() -> TyperGroup:
+    root = typer.main.get_command(app)
+    assert isinstance(root, TyperGroup)
+    return root
+
+
 def is_request(word: str) -> bool:
     """Return whether a first argument is a request instead of a command.
 
@@ -225,7 +233,7 @@ def run_command(words: list[str]) -> int:
     if asked := asked_shell(words):
         return complete_for(*asked)
     try:
-        result = typer.main.get_command(app).main(words, prog_name="ralph", standalone_mode=False)
+        result = command_tree().main(words, prog_name="ralph", standalone_mode=False)
         return result if isinstance(result, int) else int(ExitCode.COMPLETE)
     except typer.Abort as error:
         raise KeyboardInterrupt from error
@@ -292,7 +300,4 @@ def _explain_misuse(error: Exception) -> int:
 
 
 def _options_of(command: str) -> frozenset[str]:
-    commands: Mapping[str, typer.core.TyperCommand] = getattr(
-        typer.main.get_command(app), "commands", {}
-    )
-    return frozenset(name for one in commands[command].params for name in one.opts)
+    return frozenset(name for one in command_tree().commands[command].params for name in one.opts)

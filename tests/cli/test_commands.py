@@ -9,11 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-import typer
 from typer.core import TyperGroup
 
 from ralph_tui.cli.app import GROUPS as HELP_GROUPS
-from ralph_tui.cli.app import SHORT_FORMS, app
+from ralph_tui.cli.app import SHORT_FORMS, command_tree
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Pause, SessionRecord
 from ralph_tui.store.layout import Layout
@@ -137,15 +136,13 @@ def test_help_lists_every_command_and_gives_an_example(tmp_path: Path) -> None:
 
 def test_every_command_of_the_tree_is_in_exactly_one_group() -> None:
     grouped = [name for names in HELP_GROUPS.values() for name in names]
-    root = typer.main.get_command(app)
-    assert isinstance(root, TyperGroup)
+    root = command_tree()
     shown = [name for name, command in root.commands.items() if not command.hidden]
     assert sorted([*grouped, *SHORT_FORMS]) == sorted(shown)
 
 
 def test_every_short_form_has_a_long_form_with_the_same_options() -> None:
-    root = typer.main.get_command(app)
-    assert isinstance(root, TyperGroup)
+    root = command_tree()
     task_group = root.commands["task"]
     assert isinstance(task_group, TyperGroup)
     for name in SHORT_FORMS:

@@ -1,6 +1,5 @@
 """What README and CONTRIBUTING show is true."""
 
-import functools
 import re
 import shlex
 
@@ -8,7 +7,7 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from ralph_tui.cli.app import app
+from ralph_tui.cli.app import command_tree
 from ralph_tui.config.setting_names import description
 from ralph_tui.demo.scenario_loader import parse_scenario
 from ralph_tui.domain.errors import ExitCode
@@ -95,10 +94,6 @@ def shown_commands() -> list[str]:
     return sorted({*spans, *(line for line in lines if line.startswith("ralph "))})
 
 
-whole_command = functools.cache(lambda: typer.main.get_command(app))
-"""The tree of commands, which takes longer to make than a line takes to parse."""
-
-
 @pytest.mark.parametrize("line", shown_commands())
 def test_every_command_on_the_pages_parses(line: str) -> None:
     parse(line)
@@ -107,7 +102,7 @@ def test_every_command_on_the_pages_parses(line: str) -> None:
 def parse(line: str) -> None:
     """Fail unless ralph takes this line."""
     words = shlex.split(line.replace("…", "x"), comments=True)[1:]
-    command = whole_command()
+    command = command_tree()
     context = typer.Context(command, info_name="ralph")
     while isinstance(command, TyperGroup) and words:
         inner = command.commands.get(words[0])

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ralph_tui.cli.app import GROUPS, SHORT_FORMS, app
+from ralph_tui.cli.app import GROUPS, SHORT_FORMS, command_tree
 from ralph_tui.cli.json_schemas import json_schema
 from tests.tools.house import ROOT
 
@@ -39,8 +39,7 @@ Schema = Mapping[str, Any]
 
 
 def commands_page() -> str:
-    root = typer.main.get_command(app)
-    assert isinstance(root, TyperGroup)
+    root = command_tree()
     parts = [
         f"# Commands\n\n{NOTE}",
         "`ralph help COMMAND` prints the help of one command. Options can come before or after the arguments.\n",
