@@ -112,34 +112,27 @@ def test_hostile_text_is_inert_and_hostile_commands_are_never_run(project: Path)
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "words", "said"),
-    [
-        ("nonsense\n", (), "a.plain:1: the line is not"),
-        ("- [ ] a: A\n- [ ] a: B\n", (), "a.plain:2: the id a is used twice."),
-        ("", (), "a.plain: the file is empty."),
-        (PLAN, ("--as", "nothing"), "--as: unknown format 'nothing'."),
-        ("a\0", (), "a.plain:1: it contains a NUL byte"),
-    ],
+BAD = (
+    ("nonsense\n", (), "a.plain:1: the line is not"),
+    ("- [ ] a: A\n- [ ] a: B\n", (), "a.plain:2: the id a is used twice."),
+    ("", (), "a.plain: the file is empty."),
+    (PLAN, ("--as", "nothing"), "--as: unknown format 'nothing'."),
+    ("a\0", (), "a.plain:1: it contains a NUL byte"),
 )
-def test_a_bad_file_is_one_sentence_and_nothing_is_touched(
-    project: Path, text: str, words: tuple[str, ...], said: str
-) -> None:
-    (project / "a.plain").write_text(text)
-    before = kept(project)
-    done = inside("import", "a.plain", "--yes", *words, cwd=project)
-    assert done.returncode == 3
-    assert done.stderr.startswith(f"ralph: {said}")
-    assert done.stdout == ""
-    assert kept(project) == before
 
 
-def test_a_file_that_nobody_knows_names_the_formats(project: Path) -> None:
+def test_a_bad_file_is_one_sentence_and_nothing_is_touched(project: Path) -> None:
+    for text, words, said in BAD:
+        (project / "a.plain").write_text(text)
+        before = kept(project)
+        done = inside("import", "a.plain", "--yes", *words, cwd=project)
+        assert (done.returncode, done.stdout) == (3, ""), said
+        assert done.stderr.startswith(f"ralph: {said}")
+        assert kept(project) == before
     (project / "notes.xyz").write_text("words")
     done = inside("import", "notes.xyz", cwd=project)
-    assert done.returncode == 3
+    assert (done.returncode, "plain-list" in done.stderr) == (3, True), "it names the formats"
     assert "notes.xyz: the format of this file is unknown." in done.stderr
-    assert "plain-list" in done.stderr
 
 
 def test_a_broken_importer_is_named_and_stops_nothing_else(

@@ -76,7 +76,7 @@ def verify(
             {**result.model_dump(mode="json"), "passed": result.passed, "verified": result.verified}
         )
     else:
-        for text in _result_lines(result):
+        for text in result_lines(result):
             out(text)
     raise typer.Exit(int(ExitCode.COMPLETE if result.verified else ExitCode.STOPPED))
 
@@ -89,7 +89,7 @@ def _report_check(event: "Event") -> None:
         note(f"Verifying {event.task_id} ({count} check{'' if count == 1 else 's'})")
 
 
-def _result_lines(result: "GateResult") -> list[str]:
+def result_lines(result: "GateResult") -> list[str]:
     lines = []
     for receipt in result.receipts:
         lines += _receipt_lines(receipt)
