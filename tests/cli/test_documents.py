@@ -102,8 +102,8 @@ def test_every_command_on_the_pages_parses(line: str) -> None:
 def parse(line: str) -> None:
     """Fail unless ralph takes this line."""
     words = shlex.split(line.replace("…", "x"), comments=True)[1:]
-    command = command_tree()
-    context = typer.Context(command, info_name="ralph")
+    context = typer.Context(command_tree(), info_name="ralph")
+    command = context.command
     while isinstance(command, TyperGroup) and words:
         inner = command.commands.get(words[0])
         if inner is None:
