@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.features import UNNAMED, is_name
+from ralph_tui.store.backup.mirror import copy_of
 from ralph_tui.store.io.files import DamagedError, read_regular
 from ralph_tui.store.io.strict_json import parse_object
 from ralph_tui.store.layout import Layout
@@ -116,11 +117,11 @@ def _decide(layout: Layout) -> str:
 
 
 def _read_list(layout: Layout) -> dict[str, JsonValue] | None:
-    for path in (layout.project, layout.project.with_name(f"{layout.project.name}.bak")):
+    for is_copy in (False, True):
         try:
-            data = read_regular(path)
+            data = read_regular(copy_of(layout, layout.project) if is_copy else layout.project)
             found = parse_object(data) if data else {}
-        except (DamagedError, StoreError):  # a transaction repairs and reports it
+        except (DamagedError, StoreError):  # a transaction reports it
             continue
         if isinstance(found.get("features"), dict):
             return found

@@ -56,6 +56,10 @@ class Layout:
     root: Path
     feature: str = ""
 
+    def document(self, name: str) -> Path:
+        path: Path = getattr(self, name)
+        return path
+
     @cached_property
     def dot(self) -> Path:
         return self.root / DOT

@@ -21,7 +21,6 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.store import project_dir, text_files
 from ralph_tui.store.backup import mirror
 from ralph_tui.store.documents import snapshot
-from ralph_tui.store.documents.document_guard import DocumentGuard
 from ralph_tui.store.documents.documents import Documents, Outcome, Returning
 from ralph_tui.store.documents.snapshot import BeingWrittenError, Snapshots
 from ralph_tui.store.feature_choice import layout_of
@@ -111,10 +110,8 @@ class Project:
         self._undone: list[str] = []
         self._messages_lock = threading.Lock()
         self._cleaned_at: datetime | None = None
-        self._snapshots = Snapshots(self.layout, clock, self._report)
-        self._guard = DocumentGuard(self.layout, clock, self._add_undone)
-        self._snapshots.intend = self._guard.intend
-        self._mirror = mirror.Mirror(self.layout, self._report, self._guard.may_copy)
+        self._mirror = mirror.Mirror(self.layout, self._report, self._add_undone, clock)
+        self._snapshots = Snapshots(self.layout, clock, self._report, self._mirror)
 
     @cached_property
     def receipts(self) -> "ReceiptBook":
@@ -151,7 +148,7 @@ class Project:
         return self._snapshots.load().documents
 
     def look(self) -> Documents:
-        """Return a snapshot without repairing any document."""
+        """Return a snapshot without reporting an invalid document; of such a plan, show the last valid version."""
         self._require_dot()
         return self._snapshots.load(math.inf).documents
 
@@ -200,17 +197,15 @@ class Project:
         """Change documents as `transact_now` does, and rename directories in the same step."""
         self._require_dot()
         with write_lock(self.layout):
-            self._guard.undo()
-            documents = self._snapshots.transact(
+            self._mirror.undo()
+            return self._snapshots.transact(
                 lambda docs: _with_bounded_questions(change(docs)), moves
             )
-            self._mirror.sync()
-            return documents
 
     def undo_agent_edits(self) -> None:
-        if os.path.lexists(self.layout.dot) and self._guard.differs():
+        if os.path.lexists(self.layout.dot) and self._mirror.differs():
             with write_lock(self.layout):
-                self._guard.undo()
+                self._mirror.undo()
 
     def undone(self) -> tuple[str, ...]:
         with self._messages_lock:
@@ -337,9 +332,9 @@ class Project:
 
     def _write_guarded(self, path: Path, text: str) -> None:
         with write_lock(self.layout):
-            self._guard.intend({path: text.encode()})
+            self._mirror.intend({path: text.encode()})
             write_atomic(path, text.encode())
-            self._mirror.sync()
+            self._mirror.sync({})
 
     def read_report(self) -> "ValidationReport | None":
         """Return the last validation report, or None when it is missing or unreadable. Reports an unreadable one."""

@@ -54,7 +54,7 @@ def made_by_ralph(
     found: list[Path] = []
     shared = os.path.lexists(layout.project)
     kept = ("events", "commit") if shared else ()
-    names = {getattr(layout, document).name for document in _DOCUMENTS if document not in kept}
+    names = {layout.document(document).name for document in _DOCUMENTS if document not in kept}
     if layout.feature:
         found += [p for p in (layout.memory, older(layout.progress), layout.progress) if p.exists()]
     for entry in sorted(layout.home.iterdir()):

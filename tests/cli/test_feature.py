@@ -10,6 +10,7 @@ import pytest
 from ralph_tui.cli.run.mcp_steering import answer_call
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase, SessionRecord
+from ralph_tui.store.backup.mirror import copy_of
 from ralph_tui.store.feature_choice import pinned_feature
 from ralph_tui.store.foreign_files import foreign_plans, import_offer
 from ralph_tui.store.journal.journal import JournalWriter
@@ -289,7 +290,7 @@ def test_a_damaged_list_never_leads_to_the_wrong_plan(root: Path) -> None:
     listed.write_text('{"tasks', encoding="utf-8")
     assert "feature    login" in said("status", cwd=root), "the last good copy says it"
     listed.unlink()
-    listed.with_name("project.json.bak").unlink()
+    copy_of(Layout(root), listed).unlink()
     told = refused("status", cwd=root)
     assert "cannot be read" in told
     assert "ralph feature use login" in told

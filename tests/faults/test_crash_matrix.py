@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ralph_tui.store.documents import document_recovery, multi_file_commit
+from ralph_tui.store.documents import document_reader, multi_file_commit
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.project import Project
 from tests.faults.recorder import GITS, STATE, Entry, read_log
@@ -75,7 +75,7 @@ class World:
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "world" / "state"))
-    monkeypatch.setattr(document_recovery, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(document_reader, "SETTLE_SECONDS", 0.0)
     return World(tmp_path)
 
 

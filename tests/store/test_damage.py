@@ -9,14 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ralph_tui.domain import events as ev
-from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.plan.plan import Origin, RetiredTask, Task, TaskStatus
-from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.run.breaker import CircuitBreaker
-from ralph_tui.store.documents import document_recovery
-from ralph_tui.store.journal.journal import JournalWriter
+from ralph_tui.store.backup.mirror import copy_of
+from ralph_tui.store.documents import document_reader, snapshot
+from ralph_tui.store.io.files import DamagedError
+from ralph_tui.store.io.strict_json import parse_object
 from ralph_tui.store.project import Documents, Project
 from tests.store.helpers import count_up, either, with_tasks
 
@@ -41,38 +38,58 @@ DAMAGE = {
     "utf-8": (b'{"x": "\xff"}', "not valid utf-8 at byte 7"),
     "deep": (DEEP, "nested"),
     "deeper": (b"[" * 200_000, "nested"),
+    "comma": (b'{"tasks": [1, ]}', "an extra comma at line 1 column 13"),
+    "last comma": (b'{"tasks": [],\n}', "an extra comma at line 1 column 13"),
+    "no comma": (b'{"tasks": []\n "x": 1}', "at line 2 column 2"),
+    "two commas": (b'{"tasks": [1,,2]}', "at line 1 column 14"),
+    "cut short": (b'{"tasks": [1,', "at line 1 column 14"),
 }
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files do not change under our hands here, so one short look is enough."""
-    monkeypatch.setattr(document_recovery, "SETTLE_SECONDS", 0.001)
-    monkeypatch.setattr(document_recovery, "EDITOR_SECONDS", 0)
+    monkeypatch.setattr(document_reader, "SETTLE_SECONDS", 0.001)
+    monkeypatch.setattr(snapshot, "EDITOR_SECONDS", 0)
 
 
 @pytest.mark.parametrize(("data", "reason"), DAMAGE.values(), ids=list(DAMAGE))
+def test_what_is_wrong_with_json_is_said_with_its_place(data: bytes, reason: str) -> None:
+    with pytest.raises(DamagedError, match=reason):
+        parse_object(data)
+
+
 @pytest.mark.parametrize("name", ["plan", "state", "budget", "breaker"])
-def test_a_damaged_document_is_set_aside_and_restored(
-    project: Project, name: str, data: bytes, reason: str
+def test_a_damaged_document_is_what_it_last_was_and_set_aside_when_it_is_written(
+    project: Project, name: str
 ) -> None:
     with_tasks(project, "a", "b")
-    good = project.transact(
-        lambda d: count_up(d).model_copy(
-            update={"budget": d.budget.using(7), "breaker": CircuitBreaker(failure_count=2)}
-        )
-    )
-    path: Path = getattr(project.layout, name)
-    path.write_bytes(data)
-    assert project.load() == good
-    (told,) = project.damage()
+    good = project.transact(everything_changed)
+    path = project.layout.document(name)
+    damaged = path.read_bytes()[:9]
+    path.write_bytes(damaged)
+    for seen in (project, Project(project.root)):
+        loaded = seen.load()
+        assert loaded == good.replacing(unfinished=(path.name,))
+        (told,) = seen.damage()
+        assert f"{path.name} cannot be used (" in told
+        assert "line 2 column" in told
+        assert seen.transact(lambda d: d) == loaded
+    assert path.read_bytes() == damaged, "nobody had to write it"
+    after = project.transact(everything_changed)
+    assert Project(project.root).load() == after
     (aside,) = path.parent.glob(f"{path.name}.corrupt-*")
-    assert aside.read_bytes() == data
-    assert reason in told
-    assert aside.name in told
-    assert "last valid copy" in told
-    assert Project(project.root).load() == good
-    assert project.damage() == ()
+    assert aside.read_bytes() == damaged
+    assert f"was set aside as {aside.name}" in project.damage()[0]
+    assert (after.state.iteration_count, len(after.plan.tasks)) == (2, 2)
+
+
+def everything_changed(documents: Documents) -> Documents:
+    failures = documents.breaker.failure_count + 1
+    return count_up(documents).replacing(
+        budget=documents.budget.using(documents.budget.current_usage + 7),
+        breaker=documents.breaker.model_copy(update={"failure_count": failures}),
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,9 +124,12 @@ def test_something_else_than_a_file_is_set_aside_without_hanging(
         monkeypatch.chdir(path.parent)  # a socket's path has few characters
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path.name)
-    assert project.load() == good
+    assert project.load().plan == good.plan
     assert "not a regular file" in project.damage()[0]
+    project.transact(count_up)
     assert path.is_file()
+    assert list(path.parent.glob(f"{path.name}.corrupt-*"))
+    assert Project(project.root).load().plan.tasks[0].retry_count == 1
 
 
 def test_a_fifo_of_injections_or_of_a_text_does_not_hang(project: Project) -> None:
@@ -120,16 +140,15 @@ def test_a_fifo_of_injections_or_of_a_text_does_not_hang(project: Project) -> No
     assert project.read_memory() == ""
 
 
-@pytest.mark.parametrize("backup", ["missing", "damaged", "invalid"])
-def test_a_plan_that_cannot_be_restored_is_named_and_stays_where_it_is(
-    project: Project, backup: str
+@pytest.mark.parametrize("copy", [None, "", '{"tasks": 5}'])
+def test_a_plan_without_a_valid_copy_is_named_and_stays_where_it_is(
+    project: Project, copy: str | None
 ) -> None:
     with_tasks(project, "a")
-    kept = document_recovery.backup_path(project.layout.plan)
-    if backup == "missing":
-        kept.unlink()
-    else:
-        kept.write_text("" if backup == "damaged" else '{"tasks": 5}')
+    kept = copy_of(project.layout, project.layout.plan)
+    kept.unlink()
+    if copy is not None:
+        kept.write_text(copy)
     by_hand = '{"tasks": [\n  {"id": "b"},\n]}'
     project.layout.plan.write_text(by_hand)
     for act in (*either(Project(project.root)), Project(project.root).look):
@@ -171,82 +190,13 @@ def test_a_new_plan_with_a_typing_error_does_not_start_the_last_one(
     assert not list(project.layout.dot.glob("*.corrupt-*"))
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ('{"tasks": [1, ]}', "an extra comma at line 1 column 13"),
-        ('{"tasks": [],\n}', "an extra comma at line 1 column 13"),
-        ('{"tasks": []\n "x": 1}', "at line 2 column 2"),
-        ('{"tasks": [1,,2]}', "at line 1 column 14"),
-        ('{"tasks": [1,', "at line 1 column 14"),
-    ],
-)
-def test_where_a_typing_error_is(project: Project, text: str, reason: str) -> None:
-    project.layout.plan.write_text(text)
-    with pytest.raises(StoreError, match=reason):
-        project.load()
-
-
-def test_a_plan_is_rebuilt_from_the_journal(project: Project) -> None:
-    with_tasks(project, "a")
-    document_recovery.backup_path(project.layout.plan).unlink()
-    tasks = (Task(id="a"), Task(id="b"))
-    done = Task(id="a", status=TaskStatus.COMPLETE)
-    writer = JournalWriter(project.layout.events)
-    writer.write([writer.stamp(e) for e in (ev.PlanLoaded(tasks=tasks), ev.TaskChanged(task=done))])
-    writer.close()
-    project.layout.plan.write_text("")
-    assert project.load().plan.tasks == (done, Task(id="b"))
-    assert "rebuilt from the journal" in project.damage()[0]
-
-
-@pytest.mark.parametrize("left", [(Task(id="b"),), ()])
-def test_a_rebuilt_plan_knows_its_retired_tasks(project: Project, left: tuple[Task, ...]) -> None:
-    """Otherwise a second import brings them back, and a new task gets the id of one."""
-    with_tasks(project, "a")
-    document_recovery.backup_path(project.layout.plan).unlink()
-    retired = (RetiredTask(id="a", title="Begin", origin=Origin(format="prd", path="p", id="a")),)
-    loaded = ev.PlanLoaded(tasks=left, title="Habits", retired=retired)
-    writer = JournalWriter(project.layout.events)
-    writer.write([writer.stamp(e) for e in (ev.PlanLoaded(tasks=(Task(id="a"), *left)), loaded)])
-    writer.close()
-    project.layout.plan.write_text("")
-    plan = project.load().plan
-    assert (plan.tasks, plan.retired, plan.title) == (left, retired, "Habits")
-
-
-def test_the_costs_of_a_lost_state_come_back_from_the_journal(project: Project) -> None:
-    started = ev.LoopStarted(
-        run_id="r",
-        project="p",
-        phase=Phase.VALIDATION,
-        iteration=4,
-        costs=CostMeter(total=12.5),
-        breaker=CircuitBreaker(failure_count=1, total_cost=12.5),
-    )
-    writer = JournalWriter(project.layout.events)
-    writer.write([writer.stamp(started)])
-    writer.close()
+def test_costs_without_a_copy_are_never_taken_for_none(project: Project) -> None:
     project.layout.state.write_text("{")
-    project.layout.breaker.write_text("{")
-    loaded = project.load()
-    assert (loaded.state.total_cost_usd, loaded.state.iteration_count) == (12.5, 4)
-    assert loaded.state.current_phase is Phase.VALIDATION
-    assert (loaded.breaker.failure_count, loaded.breaker.total_cost) == (1, 12.5)
-
-
-def test_without_any_source_a_state_starts_afresh_and_says_so(project: Project) -> None:
-    project.layout.state.write_text("{")
+    for act in either(project):
+        with pytest.raises(StoreError, match=r"state\.json cannot be read: .*line 1"):
+            act()
+    project.layout.state.unlink()
     assert project.load() == Documents()
-    assert "default values" in project.damage()[0]
-
-
-def test_a_plan_removed_after_a_repair_is_an_empty_plan(project: Project) -> None:
-    with_tasks(project, "a")
-    project.layout.plan.write_text("{")
-    project.load()
-    project.layout.plan.unlink()
-    assert project.load().plan.tasks == ()
 
 
 def test_a_hand_written_plan_is_backed_up_before_anything_changes_it(project: Project) -> None:
@@ -412,15 +362,14 @@ def test_truncation_never_makes_an_empty_plan(project: Project, data: st.DataObj
     project.create()
     with_tasks(project, "a", "b")
     good = project.transact(count_up)
-    names = ("implementation_plan.json", "state.json")
-    for name in (*names, *(f"{name}.bak" for name in names)):
-        path = project.layout.dot / name
-        whole = path.read_bytes()
-        path.write_bytes(whole[: data.draw(st.integers(0, len(whole)), label=name)])
+    for path in (project.layout.plan, project.layout.state):
+        for file in (path, copy_of(project.layout, path)):
+            whole = file.read_bytes()
+            file.write_bytes(whole[: data.draw(st.integers(0, len(whole)), label=file.name)])
     try:
         loaded = Project(project.root).load()
     except StoreError as error:
-        assert "implementation_plan.json cannot be read" in error.message  # noqa: PT017  (both ends are right)
+        assert ".json cannot be read" in error.message  # noqa: PT017  (both ends are right)
         return
     assert loaded.plan == good.plan
     assert not loaded.plan.is_finished
@@ -439,14 +388,52 @@ def test_json_of_everything_written_is_plain(project: Project) -> None:
 def test_where_files_have_no_second_names_a_damaged_one_is_copied_aside(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = with_tasks(project, "a")
+    with_tasks(project, "a")
     project.layout.plan.write_text("oops")
 
     def refuse(path: Path, target: Path) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path), str(target))
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
-    assert project.load() == good
+    after = project.transact(count_up)
     (aside,) = project.layout.dot.glob("implementation_plan.json.corrupt-*")
     assert aside.read_text() == "oops"
-    assert Project(project.root).load() == good
+    assert after.plan.tasks[0].retry_count == 1
+    assert Project(project.root).load() == after
+
+
+def test_a_newer_document_is_refused_and_left_alone(project: Project) -> None:
+    text = '{"schema_version": 2, "tasks": "in a new shape"}'
+    project.layout.plan.write_text(text)
+    for act in either(project):
+        with pytest.raises(StoreError) as caught:
+            act()
+        assert "newer ralph" in caught.value.message
+        assert "Upgrade" in caught.value.hint
+    assert project.layout.plan.read_text() == text
+
+
+def test_a_newer_document_is_shown_as_far_as_it_is_understood_and_not_written(
+    project: Project,
+) -> None:
+    text = '{"schema_version": 7, "tasks": [{"id": "a", "colour": "red"}], "new": 1}'
+    project.layout.plan.write_text(text)
+    assert [task.id for task in project.load().plan.tasks] == ["a"]
+    (told,) = project.damage()
+    assert "newer ralph (schema version 7, this version supports 1)" in told
+    assert "Upgrade" in told
+    with pytest.raises(StoreError, match="newer ralph"):
+        project.transact(count_up)
+    with pytest.raises(StoreError, match="newer ralph"):
+        project.queue_injection("x")
+    assert project.layout.plan.read_text() == text
+    assert sorted(p.name for p in project.layout.dot.glob("*.json*")) == [
+        "implementation_plan.json"
+    ]
+
+
+@pytest.mark.parametrize("tasks", ["", ', "items": []', ', "tasks": null', ', "tasks": [5]'])
+def test_a_newer_plan_that_would_look_empty_is_not_shown(project: Project, tasks: str) -> None:
+    project.layout.plan.write_text(f'{{"schema_version": 7{tasks}}}')
+    with pytest.raises(StoreError, match="newer ralph"):
+        project.load()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.store.backup import mirror
-from ralph_tui.store.backup.mirror import copy_name, mirror_of
+from ralph_tui.store.backup.mirror import copy_of, mirror_of
 from ralph_tui.store.io.files import replace_file
 from ralph_tui.store.journal import agent_activity
 from ralph_tui.store.journal.agent_activity import Activity, ActivityLog, read_activity
@@ -63,7 +63,7 @@ def test_a_copy_that_disappears_while_it_is_compared_costs_nothing(
         log.begin(str(number))
         log.end(str(number))
     plan = worked_on.layout.plan
-    copy = mirror_of(worked_on.root) / copy_name(worked_on.layout, plan)
+    copy = copy_of(worked_on.layout, plan)
 
     def gone_meanwhile(root: Path) -> Activity:
         copy.unlink(missing_ok=True)
@@ -114,7 +114,7 @@ def test_what_a_transaction_wrote_before_it_was_killed_is_not_blamed_on_anybody(
 ) -> None:
     ActivityLog(worked_on.root, MARK).begin("1")
     with monkeypatch.context() as patch:
-        patch.setattr(mirror.Mirror, "sync", lambda _: None)  # it died between file and copy
+        patch.setattr(mirror.Mirror, "sync", lambda *_: None)  # it died between file and copy
         before = worked_on.transact(count_up).state.iteration_count
     fresh = Project(worked_on.root)
     assert fresh.transact(count_up).state.iteration_count == before + 1

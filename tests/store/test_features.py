@@ -15,7 +15,7 @@ from ralph_tui.domain.project_state import WorkBranch
 from ralph_tui.domain.run.rate_limit import RequestRate
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.store.backup.restore import restore_from_mirror
-from ralph_tui.store.documents.migrations import NewerError, migrate
+from ralph_tui.store.documents.documents import STATE, NewerError, decode_document
 from ralph_tui.store.feature_choice import layout_of, pinned_feature
 from ralph_tui.store.feature_folders import FeatureFiles, Features
 from ralph_tui.store.layout import Layout
@@ -90,9 +90,9 @@ def test_a_feature_is_a_small_project_directory(root: Path) -> None:
 
 def test_an_older_ralph_refuses_a_project_with_features(root: Path) -> None:
     make(root, "login")
-    state = json.loads(Layout(root).state.read_bytes())
+    path = Layout(root).state
     with pytest.raises(NewerError, match="newer ralph"):
-        migrate(state, document="state", current=1, path=Layout(root).state)
+        decode_document(STATE._replace(newest=0), path.read_bytes(), path)
     assert Project(root, "").load().plan.tasks, "this one reads it"
 
 

@@ -137,7 +137,8 @@ def test_only_what_changed_is_copied(project: Project, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(mirror, "replace_file", noted)
     project.transact(count_up)
-    assert sorted(put) == [".ralph--implementation_plan.json", ".ralph--state.json"]
+    names = [".ralph--implementation_plan.json", ".ralph--state.json", "intent.json"]
+    assert sorted(put) == names
 
 
 def test_a_restore_that_fails_leaves_no_half_of_a_project(

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store.documents import document_recovery, snapshot
+from ralph_tui.store.backup.mirror import copy_of
+from ralph_tui.store.documents import document_reader, snapshot
+from ralph_tui.store.documents.snapshot import BeingWrittenError
 from ralph_tui.store.project import Documents, Project
 from tests.store.helpers import count_up, finished, with_tasks
 
@@ -22,7 +24,7 @@ HALVES = {"empty": "", "half": EDITED[:17], "a typing error": '{"tasks": [,]}'}
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look takes no time; how long an editor is waited for is as ever."""
-    monkeypatch.setattr(document_recovery, "SETTLE_SECONDS", 0.001)
+    monkeypatch.setattr(document_reader, "SETTLE_SECONDS", 0.001)
 
 
 def ids(documents: Documents) -> list[str]:
@@ -78,20 +80,22 @@ def test_a_change_of_a_plan_that_is_being_written_waits_for_the_edit_and_keeps_i
     assert not list(project.layout.dot.glob("*.corrupt-*"))
 
 
-def test_an_edit_that_was_never_ended_is_set_aside_in_the_end(
+def test_an_edit_that_was_never_ended_is_set_aside_when_the_file_must_be_written(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_tasks(project, "a")
     project.layout.plan.write_text("{")
-    aged(project.layout.plan, document_recovery.EDITOR_SECONDS - 5)
+    aged(project.layout.plan, snapshot.EDITOR_SECONDS - 5)
+    with pytest.raises(BeingWrittenError):
+        project.transact_now(count_up)
+    aged(project.layout.plan, snapshot.EDITOR_SECONDS + 1)
     assert ids(project.load()) == ["a"]
     assert project.layout.plan.read_text() == "{"
-    aged(project.layout.plan, document_recovery.EDITOR_SECONDS + 1)
-    assert ids(project.load()) == ["a"]
+    assert project.transact(count_up).plan.tasks[0].retry_count == 1
     assert "set aside as" in project.damage()[-1]
-    monkeypatch.setattr(document_recovery, "EDITOR_SECONDS", 0.3)
+    monkeypatch.setattr(snapshot, "EDITOR_SECONDS", 0.3)
     project.layout.plan.write_text("{")
-    assert project.transact(count_up).plan.tasks[0].retry_count == 1  # it waits for that long
+    assert project.transact(count_up).plan.tasks[0].retry_count == 2  # it waits for that long
     assert len(list(project.layout.dot.glob("implementation_plan.json.corrupt-*"))) == 2
 
 
@@ -129,7 +133,7 @@ def test_an_edit_that_is_not_valid_is_left_alone_while_what_was_read_holds(
     aged(plan, snapshot.QUIET_SECONDS + 1)
     assert project.transact(only_state).unfinished == (plan.name,)
     assert "'acceptanceCriteria'" in project.damage()[0]
-    aged(plan, document_recovery.EDITOR_SECONDS + 1)
+    aged(plan, snapshot.EDITOR_SECONDS + 1)
     assert ids(project.transact(count_up)) == ["a"]
     (aside,) = project.layout.dot.glob("*.corrupt-*")
     assert aside.read_text() == INVALID
@@ -145,13 +149,11 @@ def test_who_only_looks_leaves_what_is_not_whole_as_it_is(project: Project) -> N
         seen = looks.look()
         assert (ids(seen), seen.unfinished) == (["a"], (plan.name,))
     assert plan.read_text() == "{"
-    document_recovery.backup_path(plan).unlink()
+    copy_of(project.layout, plan).unlink()
     with pytest.raises(StoreError, match="cannot be read"):
         Project(project.root).look()
     assert plan.read_text() == "{"
     assert project.damage() == ()
-    assert ids(project.load()) == ["a"]
-    assert "set aside" in project.damage()[0]
 
 
 def test_a_file_that_is_written_without_end_is_named_and_left(
@@ -180,7 +182,7 @@ def test_an_editor_that_renames_before_it_writes_does_not_empty_the_plan(
         if waits > 5:  # longer than a write that is under way takes to stand still
             plan.write_text(EDITED)
 
-    monkeypatch.setattr("ralph_tui.store.documents.document_recovery.time.sleep", write)
+    monkeypatch.setattr("ralph_tui.store.documents.document_reader.time.sleep", write)
     assert ids(project.load()) == ["edited"]
 
 

@@ -1,10 +1,13 @@
-"""Keep a copy of the state outside the work tree, so that `git clean -fdx` loses nothing.
+"""Keep a copy of the state outside the work tree, where an agent's commands cannot write.
 
-The copy is best effort: it is written after the documents and not synced, and a failure is only reported. Once a
+`git clean -fdx` loses nothing, a damaged document has a last valid version, and what an agent changes is undone. The
+copy is best effort: it is written after the documents and not synced, and a failure is only reported. Once a
 loop has begun, the journal itself is stored there (see `journal_location`). Before that it has a hard link there.
 """
 
+import contextlib
 import hashlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,24 +17,45 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store import project_dir
-from ralph_tui.store.io.files import DamagedError, read_regular, replace_file
+from ralph_tui.store.io.files import (
+    DamagedError,
+    content_digest,
+    file_stamp,
+    read_regular,
+    replace_file,
+    utc_now,
+    write_atomic,
+)
+from ralph_tui.store.io.quarantine import forget_older
 from ralph_tui.store.layout import Layout
+from ralph_tui.store.lock import boot_id
 
 FILE_LIMIT = 16 * 1024 * 1024
 KEPT_SECONDS = 30 * 24 * 3600
 """Seconds for which the copy of a deleted or reset project is kept."""
 
 ORIGIN = "project-path"
-_NO_COPIES = frozenset({ORIGIN, "agent.json", "intent.json", "receipts.jsonl"})
+INTENT = "intent.json"
+"""The digests of what a transaction is about to write."""
+
+_NO_COPIES = frozenset({ORIGIN, "agent.json", INTENT, "receipts.jsonl"})
 """Ralph's own files beside the copies."""
 
 PREVIOUS = ".previous"
-DOCUMENTS = (
-    "state", "plan", "budget", "breaker", "questions", "steps", "injections", "config",
-    "active_memory", "validation_report", "project",
-)  # fmt: skip
-BESIDE = ("memory", "progress", "agents_md")
-"""Files in the work tree that ralph writes and people may not have committed."""
+DOCUMENTS = ("state", "plan", "budget", "breaker", "questions", "steps", "project")
+"""Documents with a model. The copy of each is its last valid version."""
+
+GUARDED = (*DOCUMENTS, "injections", "config", "validation_report")
+"""Documents that affect decisions: tasks and their status, approvals, answers, settings, limits and costs.
+
+An agent may change no part of them. While a command runs, a person changes them with `ralph edit` or on the
+screen.
+"""
+
+COPIED = (*GUARDED, "active_memory", "memory", "progress", "agents_md")
+"""All copied files, with those in the work tree that ralph writes and people may not have committed."""
+
+Signature = tuple[int, int, int]
 
 
 def state_home(environ: Mapping[str, str] = os.environ) -> Path:
@@ -76,27 +100,45 @@ def restore_previous_copy(root: Path) -> None:
 
 
 class Mirror:
-    """Keeps the copy of one project up to date."""
+    """Keeps the copy of one project, and undoes what an agent's commands change in its documents.
+
+    A document is intact if it equals its copy, or the content that a transaction was about to write when ralph
+    died. Any other content comes from another program. It is the person's, unless a command of the agent ran at
+    that moment. Hold the write lock for every call except `differs`.
+    """
 
     def __init__(
         self,
         layout: Layout,
         report: Callable[[str], None],
-        may_copy: Callable[[Path, bytes], bool] = lambda _, __: True,
+        undone: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        self._may_copy = may_copy
+        """Keep the copy of `layout`. `undone` receives a sentence for each change that is undone."""
         self._layout = layout
         self._report = report
-        self._seen: dict[str, tuple[int, int, int]] = {}
-        self._ready = False
+        self._undone = undone
+        self._clock = clock
+        self._copies: dict[Path, tuple[Signature, bytes]] = {}
+        self._seen: dict[Path, Signature] = {}
+        self._documents = {layout.document(name) for name in DOCUMENTS}
+        self._guarded = tuple(layout.document(name) for name in GUARDED)
+        self._is_ready = False
 
-    def sync(self) -> None:
-        """Copy the changed files. Hold the write lock."""
+    def sync(self, valid: Mapping[Path, bytes] | None = None) -> None:
+        """Copy the changed files.
+
+        Args:
+            valid: The content of the valid documents. Without it each file is copied as it is.
+        """
         try:
             directory = mirror_of(self._layout.root)
             self._prepare(directory)
-            for name, path in mirrored(self._layout):
-                self._copy(path, directory / name, name)
+            for path in mirrored(self._layout):
+                if valid is None or path not in self._documents:
+                    self._copy_file(path)
+                elif path in valid:
+                    self._update(path, valid[path])
             journal = directory / self._layout.events.name
             if not (journal.exists() or self._layout.events.is_symlink()):
                 link_file(self._layout.events, journal)
@@ -119,8 +161,42 @@ class Mirror:
         except (OSError, StoreError) as error:
             self._report(f"The copy of an earlier project could not be set aside: {error}.")
 
+    def intend(self, writes: Mapping[Path, bytes]) -> None:
+        """Record what is about to be written, so that the content does not count as an edit after a crash."""
+        digests = {self._key(path): content_digest(data) for path, data in writes.items()}
+        try:
+            replace_file(mirror_of(self._layout.root) / INTENT, json.dumps(digests).encode())
+        except (OSError, StoreError):
+            return  # the copy cannot be written either, and that is reported
+
+    def differs(self) -> bool:
+        return any(self._changed())
+
+    def undo(self) -> None:
+        """Restore every document that a command of the agent has changed."""
+        for path, data, copy in self._changed():
+            if data is not None and self._is_intended(path, data):
+                with contextlib.suppress(OSError, StoreError):
+                    replace_file(
+                        copy_of(self._layout, path), data
+                    )  # the writer died before it could
+                continue
+            if not self._is_by_agent(path, data):
+                continue
+            aside = ""
+            if data:
+                kept = path.with_name(f"{path.name}.refused-{file_stamp(self._clock())}")
+                write_atomic(kept, data)
+                forget_older(path, "refused")
+                aside = f" The other version is kept as {kept.name}."
+            write_atomic(path, copy)
+            self._undone(
+                f"{path.name} was changed while a command of the agent ran. Ralph restored its own copy."
+                f"{aside} If you made this change, make it again with `ralph edit` or on the screen."
+            )
+
     def _prepare(self, directory: Path) -> None:
-        if self._ready and directory.is_dir():
+        if self._is_ready and directory.is_dir():
             return
         if not directory.is_dir():
             directory.parent.mkdir(mode=project_dir.PRIVATE, parents=True, exist_ok=True)
@@ -128,37 +204,110 @@ class Mirror:
             directory.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
         self._seen.clear()
         replace_file(directory / ORIGIN, os.fsencode(self._layout.root))
-        self._ready = True
+        self._is_ready = True
 
-    def _copy(self, path: Path, target: Path, name: str) -> None:
+    def _copy_file(self, path: Path) -> None:
         try:
-            info = path.stat()
-        except OSError:
-            return  # missing; the earlier copy stays
-        signature = (info.st_mtime_ns, info.st_size, info.st_ino)
-        if self._seen.get(name) == signature:
-            return
-        try:
+            signature = _signature(path)
+            if self._seen.get(path) == signature:
+                return
             data = read_regular(path, limit=FILE_LIMIT)
-        except (DamagedError, StoreError):
-            return  # not a regular file or an unsafe link; its reader reports that
-        if data is not None and self._may_copy(path, data):
-            replace_file(target, data)
-            self._seen[name] = signature
+        except (OSError, DamagedError, StoreError):
+            return  # missing: the earlier copy stays. Of any other problem its reader reports
+        if data is not None and self._update(path, data):
+            self._seen[path] = signature
+
+    def _update(self, path: Path, data: bytes) -> bool:
+        """Write a changed copy, unless the content is the agent's; return whether the copy is now `data`."""
+        known = self._copy(path)
+        if known == data:
+            return True
+        is_guarded = known is not None and path in self._guarded
+        if is_guarded and not self._is_intended(path, data) and self._is_by_agent(path, data):
+            return False
+        replace_file(copy_of(self._layout, path), data)
+        return True
+
+    def _changed(self) -> Iterator[tuple[Path, bytes | None, bytes]]:
+        for path in self._guarded:
+            copy = self._copy(path)
+            if copy is None:
+                continue
+            try:
+                data = read_regular(path)
+            except (DamagedError, StoreError):
+                data = None
+            if data != copy:
+                yield path, data, copy
+
+    def _key(self, path: Path) -> str:
+        return path.relative_to(self._layout.dot).as_posix()
+
+    def _is_intended(self, path: Path, data: bytes) -> bool:
+        try:
+            intent = json.loads(read_regular(mirror_of(self._layout.root) / INTENT) or b"{}")
+            return bool(intent.get(self._key(path)) == content_digest(data))
+        except (OSError, ValueError, AttributeError, DamagedError, StoreError):
+            return False
+
+    def _is_by_agent(self, path: Path, data: bytes | None) -> bool:
+        from ralph_tui.store.journal.agent_activity import commands_alive, read_activity
+
+        activity = read_activity(self._layout.root)
+        if activity.boot != boot_id():
+            return False
+        if data is None:  # missing or not a file, so the time of the change is unknown
+            return activity.covers_any_since(self._copied_at(path)) or commands_alive(activity)
+        try:
+            info = path.lstat()
+        except OSError:
+            return True
+        changed = max(info.st_ctime, info.st_mtime if info.st_mtime <= time.time() else 0.0)
+        return (
+            activity.covers(info.st_ctime) or activity.covers(changed) or commands_alive(activity)
+        )
+
+    def _copied_at(self, path: Path) -> float:
+        try:
+            return copy_of(self._layout, path).stat().st_mtime
+        except (OSError, StoreError):
+            return 0.0
+
+    def _copy(self, path: Path) -> bytes | None:
+        try:
+            copy = copy_of(self._layout, path)
+            signature = _signature(copy)
+            known = self._copies.get(path)
+            if known is not None and known[0] == signature:
+                return known[1]
+            data = read_regular(copy)
+        except (OSError, DamagedError, StoreError):
+            return None
+        if data is not None:
+            self._copies[path] = (signature, data)
+        return data
 
 
-def mirrored(layout: Layout) -> Iterator[tuple[str, Path]]:
-    """Yield each copied file with its name in the copy, where dashes replace the path separators."""
-    paths: list[Path] = [getattr(layout, name) for name in (*DOCUMENTS, *BESIDE)]
+def _signature(path: Path) -> Signature:
+    info = os.stat(path)  # noqa: PTH116 - called about thirty times in every transaction
+    return info.st_mtime_ns, info.st_size, info.st_ino
+
+
+def mirrored(layout: Layout) -> Iterator[Path]:
+    """Yield each file that is copied."""
+    yield from map(layout.document, COPIED)
     if layout.specs.is_dir():
-        paths += sorted(path for path in layout.specs.glob("*.md") if path.is_file())[:100]
-    for path in paths:
-        yield copy_name(layout, path), path
+        yield from sorted(path for path in layout.specs.glob("*.md") if path.is_file())[:100]
 
 
 @lru_cache(maxsize=256)  # each transaction asks for all of them
 def copy_name(layout: Layout, path: Path) -> str:
+    """Return the name of a file's copy, where dashes replace the path separators."""
     return "--".join(path.relative_to(layout.root).parts)
+
+
+def copy_of(layout: Layout, path: Path) -> Path:
+    return mirror_of(layout.root) / copy_name(layout, path)
 
 
 def set_aside(layout: Layout) -> bool:

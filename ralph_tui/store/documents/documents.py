@@ -30,7 +30,6 @@ from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.run.rate_limit import RequestRate
 from ralph_tui.domain.run.steps import STEPS_SCHEMA_VERSION, StepLog
-from ralph_tui.store.documents.migrations import FIRST_VERSION, migrate, version_of
 from ralph_tui.store.io.files import DamagedError
 from ralph_tui.store.io.strict_json import (
     decode,
@@ -46,6 +45,10 @@ T = TypeVar("T")
 
 BREAKER_SCHEMA_VERSION = 1
 BUDGET_SCHEMA_VERSION = 1
+
+
+class NewerError(StoreError):
+    """A newer ralph wrote the document."""
 
 
 class InvalidDocumentError(StoreError):
@@ -135,37 +138,40 @@ STEPS = Document("steps", StepLog, STEPS_SCHEMA_VERSION)
 PROJECT = Document("project", ProjectFeatures, FEATURES_SCHEMA_VERSION)
 
 
-class Decoded(NamedTuple, Generic[R]):
-    """A decoded document. `migrated_from` is its version before migration, if it was older."""
-
-    value: R
-    migrated_from: int | None = None
-
-
-def decode_document(kind: Document[R], data: bytes, path: Path) -> Decoded[R]:
+def decode_document(kind: Document[R], data: bytes, path: Path) -> R:
     """Return the model in a file's bytes.
 
     Raises:
         DamagedError: The bytes are not a JSON object.
         InvalidDocumentError: A field is missing or has the wrong type, or the plan belongs to another tool.
-        StoreError: A newer ralph wrote the document.
+        NewerError: A newer ralph wrote the document.
     """
     raw = _plan_object(data, path) if kind.name == PLAN.name else parse_object(data)
-    version = version_of(raw, path)
-    if version == kind.newest:
-        current = raw
-    else:
-        current = migrate(raw, document=kind.name, current=kind.version, path=path)
-    if kind.name == PLAN.name and (found := foreign_part(current)) is not None:
+    _check_version(kind, raw, path)
+    if kind.name == PLAN.name and (found := foreign_part(raw)) is not None:
         raise _foreign(found, raw, decode(data), path)
     try:
-        value = kind.model.model_validate(current)
+        return kind.model.model_validate(raw)
     except ValidationError as error:
         raise InvalidDocumentError(
             _validation_message(error, raw, decode(data), path),
             "Correct the file and try again. The file was not changed.",
         ) from error
-    return Decoded(value, version if version < kind.version else None)
+
+
+def _check_version(kind: Document[R], raw: dict[str, JsonValue], path: Path) -> None:
+    version = raw.get("schema_version", 1)  # a file written by hand has none
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise StoreError(
+            f"{path}: schema_version must be a whole number of at least 1, not {version!r}.",
+            "Correct the value, or remove the line if you wrote the file by hand.",
+        )
+    if version > max(kind.version, kind.newest):
+        raise NewerError(
+            f"{path} was written by a newer ralph (schema version {version}, "
+            f"this version supports {kind.version}).",
+            "Upgrade ralph-tui. The file was not changed.",
+        )
 
 
 def _plan_object(data: bytes, path: Path) -> dict[str, JsonValue]:
@@ -289,7 +295,3 @@ def _task_name(raw: dict[str, JsonValue], place: list[str | int]) -> str:
 
 def _is_union_tag(part: str | int) -> bool:
     return part in ("str", "CommandCriterion")
-
-
-def version_backup(path: Path, version: int) -> Path:
-    return path.with_name(f"{path.name}.v{max(version, FIRST_VERSION)}.bak")

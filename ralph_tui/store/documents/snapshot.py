@@ -1,16 +1,18 @@
 """Read all documents, and write the changed ones in one step."""
 
+import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ralph_tui.domain.base import Record
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store.documents import document_recovery, multi_file_commit
-from ralph_tui.store.documents.document_reader import NeedsRepairError, Read, Reader
+from ralph_tui.store.backup.mirror import Mirror
+from ralph_tui.store.documents import multi_file_commit
+from ralph_tui.store.documents.document_reader import Read, Reader, seconds_unchanged
 from ralph_tui.store.documents.documents import (
     BREAKER,
     BUDGET,
@@ -23,12 +25,11 @@ from ralph_tui.store.documents.documents import (
     Documents,
     breaker_from,
     encode_document,
-    version_backup,
     with_breaker_summary,
     with_feature_costs,
 )
 from ralph_tui.store.guidance import Line, parse_lines, readable, render
-from ralph_tui.store.io.files import DamagedError, read_regular, write_atomic
+from ralph_tui.store.io.files import DamagedError, read_regular
 from ralph_tui.store.io.quarantine import set_aside
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
@@ -43,8 +44,10 @@ QUIET_SECONDS = 3.0
 
 LONGEST_PAUSE = 0.1
 
+EDITOR_SECONDS = 30.0
+"""Seconds since its last change after which a transaction sets aside an invalid file that it must write."""
 
-LONGEST_EDIT = 2 * document_recovery.EDITOR_SECONDS
+LONGEST_EDIT = 2 * EDITOR_SECONDS
 """Seconds that a transaction waits for a file that it changes and that another program keeps writing."""
 
 
@@ -72,31 +75,30 @@ class Snapshots:
     """Loads and writes the documents of one project."""
 
     def __init__(
-        self, layout: Layout, clock: Callable[[], datetime], report: Callable[[str], None]
+        self,
+        layout: Layout,
+        clock: Callable[[], datetime],
+        report: Callable[[str], None],
+        mirror: Mirror,
     ) -> None:
-        """Work on the documents of `layout`. `report` receives a sentence for each repair."""
+        """Work on the documents of `layout`. `report` receives a sentence for each problem."""
         self._layout = layout
         self._clock = clock
         self._report = report
-        self._reader = Reader(layout, clock, report)
-        self._backed_up: dict[str, bytes] = {}
+        self._mirror = mirror
+        self._reader = Reader(layout, report)
         self._cleaned = False
-        self.intend: Callable[[Mapping[Path, bytes]], None] = lambda _: None
-        """Called with the contents that are about to be written, by path."""
 
     def load(self, quiet: float = 0.0) -> DocumentSnapshot:
-        """Return all documents. Takes the lock only when something needs repair.
+        """Return all documents. Takes the lock only to finish what a dead process began.
 
         Args:
-            quiet: Seconds for which an incomplete file is not reported; infinity to repair nothing.
+            quiet: Seconds for which an invalid file is not reported; infinity for a mere look.
         """
-        if not os.path.exists(self._layout.commit):  # noqa: PTH110 - Path.exists raises without permission
-            try:
-                return self._read_all()
-            except NeedsRepairError:
-                pass
-        with write_lock(self._layout):
-            return self._load_locked(quiet)
+        if os.path.exists(self._layout.commit):  # noqa: PTH110 - Path.exists raises without permission
+            with write_lock(self._layout):
+                multi_file_commit.finish(self._layout, self._report)
+        return self._read_all(quiet)
 
     def transact(
         self, change: Callable[[Documents], Documents], moves: tuple[multi_file_commit.Move, ...]
@@ -112,22 +114,20 @@ class Snapshots:
             self._cleaned = True
         started, pause = time.monotonic(), 0.001
         while True:
-            before = self._load_locked(QUIET_SECONDS)
+            multi_file_commit.finish(self._layout, self._report)
+            before = self._read_all(QUIET_SECONDS)
             for read in before.reads.values():
                 if read.newer is not None:
                     raise read.newer
             changed_docs = with_feature_costs(with_breaker_summary(change(before.documents)))
             after = self._with_times(before.documents, changed_docs)
-            if (unfinished := self._incomplete_path(before, after)) is not None:
-                raise BeingWrittenError(unfinished)
             writes, documents = self._encoded(before, after)
-            self._back_up_good(before)
-            if not writes and not moves:
-                return before.documents
-            self.intend({write.path: write.data for write in writes})
-            changed = multi_file_commit.write(self._layout, writes, self._report, moves)
+            changed = None
+            if writes or moves:
+                self._mirror.intend({write.path: write.data for write in writes})
+                changed = multi_file_commit.write(self._layout, writes, self._report, moves)
             if changed is None:
-                self._remember_written(writes, documents)
+                self._mirror.sync(self._remember(before, writes, documents))
                 return documents
             if time.monotonic() - started > RETRY_SECONDS:
                 raise StoreError(
@@ -137,46 +137,29 @@ class Snapshots:
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _load_locked(self, quiet: float) -> DocumentSnapshot:
-        multi_file_commit.finish(self._layout, self._report)
-        return self._read_all(quiet=quiet)
-
-    def _incomplete_path(self, before: DocumentSnapshot, after: Documents) -> Path | None:
-        for name, read in before.reads.items():
-            if read.unfinished and getattr(after, name) != getattr(before.documents, name):
-                return self._path(name)
-        return None
-
-    def _read_all(self, *, quiet: float | None = None) -> DocumentSnapshot:
-        may_repair = quiet is not None
-        reads = {
-            kind.name: (
-                self._reader.read(kind)
-                if quiet is None
-                else self._reader.read_or_repair(kind, quiet)
-            )
-            for kind in KINDS
-        }
-        data, lines = self._read_injections(may_repair=may_repair)
+    def _read_all(self, quiet: float) -> DocumentSnapshot:
+        reads = {kind.name: self._reader.read(kind, quiet) for kind in KINDS}
+        data, lines = self._read_injections(is_look=quiet == math.inf)
         values: dict[str, Any] = {name: read.value for name, read in reads.items()}  # by KINDS
         if reads[BREAKER.name].data is None:
             values[BREAKER.name] = breaker_from(values[STATE.name])
         pending = tuple(line.injection for line in lines if line.injection is not None)
-        unfinished = tuple(self._path(name).name for name, read in reads.items() if read.unfinished)
+        unfinished = tuple(
+            self._layout.document(name).name for name, read in reads.items() if read.problem
+        )
         documents = Documents(
             **values, feature=self._layout.feature, pending=pending, unfinished=unfinished
         )
         return DocumentSnapshot(documents, reads, lines, data)
 
-    def _read_injections(self, *, may_repair: bool) -> tuple[bytes | None, tuple[Line, ...]]:
+    def _read_injections(self, *, is_look: bool) -> tuple[bytes | None, tuple[Line, ...]]:
         path = self._layout.injections
         try:
             data = read_regular(path)
         except DamagedError as error:
-            if not may_repair:
-                raise NeedsRepairError from error
-            aside = set_aside(path, self._clock())
-            self._report(f"{path.name} is {error} and was set aside as {aside.name}.")
+            if not is_look:
+                aside = set_aside(path, self._clock())
+                self._report(f"{path.name} is {error} and was set aside as {aside.name}.")
             data = None
         lines = parse_lines(data or b"")
         for line in lines:
@@ -209,52 +192,44 @@ class Snapshots:
             unchanged = value == getattr(before.documents, kind.name)
             if kind is BREAKER and read.data is None:  # without a file it is rebuilt from the state
                 unchanged = unchanged and value == breaker_from(after.state)
-            if unchanged and read.migrated_from is None:
+            if unchanged:
                 continue
-            path = self._path(kind.name)
+            path = self._layout.document(kind.name)
             values[kind.name], data = encode_document(kind, value, path)
-            self._keep_old_version(path, read)
+            if read.problem:
+                self._set_aside(path, read)
             writes.append(multi_file_commit.Write(path, data, read.data))
         if after.pending != before.documents.pending:
             data = render(before.lines, after.pending)
             writes.append(multi_file_commit.Write(self._layout.injections, data, before.injections))
-        return tuple(writes), after.model_copy(update=values)
+        written = {write.path.name for write in writes}
+        unfinished = tuple(name for name in after.unfinished if name not in written)
+        return tuple(writes), after.replacing(**values, unfinished=unfinished)
 
-    def _keep_old_version(self, path: Path, read: Read) -> None:
-        """Keep a migrated document's old bytes beside it, unless that was done before."""
-        if read.migrated_from is None or read.data is None:
-            return
-        backup = version_backup(path, read.migrated_from)
-        if not backup.exists():
-            write_atomic(backup, read.data)
-            self._report(
-                f"{path.name} was migrated to the current version. The old version was saved as {backup.name}."
-            )
+    def _set_aside(self, path: Path, read: Read) -> None:
+        """Keep another name for an invalid file that is about to be replaced."""
+        if seconds_unchanged(path) < EDITOR_SECONDS:
+            raise BeingWrittenError(path)
+        aside = set_aside(path, self._clock(), is_replaced=read.data is not None)
+        self._report(
+            f"{path.name} was damaged ({read.problem}) and was set aside as {aside.name}. "
+            "Ralph continues with the last valid version."
+        )
 
-    def _back_up_good(self, snapshot: DocumentSnapshot) -> None:
-        """Back up the valid documents that were read, such as a hand-written plan, so that they can be restored."""
+    def _remember(
+        self,
+        before: DocumentSnapshot,
+        writes: tuple[multi_file_commit.Write, ...],
+        documents: Documents,
+    ) -> dict[Path, bytes]:
+        """Cache what was written, and return the content of every valid document."""
+        written = {write.path: write.data for write in writes}
+        valid: dict[Path, bytes] = {}
         for kind in KINDS:
-            read = snapshot.reads[kind.name]
-            data = None if read.unfinished else read.data
-            if data is not None and self._backed_up.get(kind.name) != data:
-                self._keep_backup(kind.name, data)
-
-    def _remember_written(
-        self, writes: tuple[multi_file_commit.Write, ...], documents: Documents
-    ) -> None:
-        kinds = {self._path(kind.name): kind for kind in KINDS}
-        for write in writes:
-            if (kind := kinds.get(write.path)) is not None:
-                self._reader.remember(kind, write.data, getattr(documents, kind.name))
-                self._keep_backup(kind.name, write.data)
-
-    def _keep_backup(self, name: str, data: bytes) -> None:
-        problem = document_recovery.keep_backup(self._path(name), data)
-        if problem:
-            self._report(problem)
-        else:
-            self._backed_up[name] = data
-
-    def _path(self, name: str) -> Path:
-        path: Path = getattr(self._layout, name)
-        return path
+            path, read = self._layout.document(kind.name), before.reads[kind.name]
+            if path in written:
+                valid[path] = written[path]
+                self._reader.remember(kind, written[path], getattr(documents, kind.name))
+            elif read.data is not None and not read.problem:
+                valid[path] = read.data
+        return valid

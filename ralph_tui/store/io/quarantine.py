@@ -19,10 +19,12 @@ KEPT_ASIDE = 20
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 
 
-def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) -> Path:
-    """Rename a damaged file, and write the replacement in its place; return the new path of the damaged file.
+def set_aside(path: Path, now: datetime, *, is_replaced: bool = False) -> Path:
+    """Give a damaged file another name, and return that.
 
-    With a replacement, a file has the original name at all times, even after a crash.
+    Args:
+        is_replaced: Whether the caller is about to replace the file, so that it keeps its first name, too. A
+            document then exists at all times, even after a crash.
     """
     aside = path.with_name(f"{path.name}.corrupt-{file_stamp(now)}")
     number = 1
@@ -30,19 +32,17 @@ def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) ->
         number += 1
         aside = path.with_name(f"{path.name}.corrupt-{file_stamp(now)}.{number}")
     with explained("set aside", path):
-        if replacement is None or path.is_dir():
+        if not is_replaced:
             path.rename(aside)
         else:
             try:
                 aside.hardlink_to(path)
             except OSError as error:
-                data = read_regular(path) if error.errno in _NO_LINKS and path.is_file() else None
+                data = read_regular(path) if error.errno in _NO_LINKS else None
                 if data is None:
                     raise
                 write_atomic(aside, data)
         sync_directory(path.parent)
-    if replacement is not None:
-        write_atomic(path, replacement)
     forget_older(path, "corrupt")
     return aside
 
