@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.store.backup import mirror
+from ralph_tui.store.backup import agent_activity, mirror
+from ralph_tui.store.backup.agent_activity import Activity, ActivityLog, read_activity
 from ralph_tui.store.backup.mirror import copy_of, mirror_of
 from ralph_tui.store.io.files import replace_file
-from ralph_tui.store.journal import agent_activity
-from ralph_tui.store.journal.agent_activity import Activity, ActivityLog, read_activity
 from ralph_tui.store.lock import boot_id
 from ralph_tui.store.project import Project
 from tests.store.helpers import count_up, with_tasks

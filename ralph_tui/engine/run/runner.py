@@ -69,8 +69,8 @@ from ralph_tui.guard.sandbox.environ_block import blank_keys
 from ralph_tui.guard.sandbox.environment import SHIMS, agent_environment, cli_overlay
 from ralph_tui.guard.sandbox.os_sandbox import NOT_HELD
 from ralph_tui.guard.worker import CommandJudge
+from ralph_tui.store.backup.agent_activity import ActivityLog
 from ralph_tui.store.io.files import utc_now
-from ralph_tui.store.journal.agent_activity import ActivityLog
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.journal.journal_location import move_journal
 from ralph_tui.store.lock import LoopLock

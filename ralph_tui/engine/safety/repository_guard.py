@@ -21,7 +21,7 @@ from ralph_tui.guard.repository.watcher import (
     ends_run,
     with_commit,
 )
-from ralph_tui.store.journal.agent_activity import ActivityLog
+from ralph_tui.store.backup.agent_activity import ActivityLog
 
 HINT_LIMIT = 400
 

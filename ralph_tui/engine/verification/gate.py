@@ -51,8 +51,8 @@ from ralph_tui.engine.verification.evidence.trusted_base import Inspection, Trus
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from ralph_tui.guard.sandbox.environ_block import without_keys
 from ralph_tui.guard.shell.statuses import lost_status
+from ralph_tui.store.backup.agent_activity import ActivityLog
 from ralph_tui.store.feature_choice import layout_of
-from ralph_tui.store.journal.agent_activity import ActivityLog
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
 

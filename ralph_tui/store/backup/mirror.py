@@ -251,7 +251,7 @@ class Mirror:
             return False
 
     def _is_by_agent(self, path: Path, data: bytes | None) -> bool:
-        from ralph_tui.store.journal.agent_activity import commands_alive, read_activity
+        from ralph_tui.store.backup.agent_activity import commands_alive, read_activity
 
         activity = read_activity(self._layout.root)
         if activity.boot != boot_id():
