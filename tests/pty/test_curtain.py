@@ -42,25 +42,8 @@ def held(tmp_path: Path, mark: str) -> dict[str, str]:
     return ralph_environment(None, tmp_path, mark) | {"PYTHONPATH": str(tmp_path / "held")}
 
 
-def test_the_frames_stand_at_once_and_a_key_typed_before_the_screen_counts(tmp_path: Path) -> None:
-    mark = uuid.uuid4().hex
-    project = make_project(tmp_path, [task("task-zebra")])
-    environment = held(tmp_path, mark)
-    with terminal([], cwd=project, notes=tmp_path, environment=environment) as shown:
-        shown.until_shown("opening")
-        shown.until_shown("task-zebra")
-        shown.press("?")
-        (project / "go-on").touch()
-        shown.until_shown("In one minute")
-        assert shown.raw.count(b"\x1b[?1049h") == 1, "entered again, some terminals go blank"
-        shown.press("\x1b")
-        shown.until(lambda: "In one minute" not in shown.text, "the dashboard")
-        shown.press("q")
-        assert left_in_order(shown, mark) == 0, shown.after_screen
-
-
-@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
-def test_the_tasks_are_shown_at_once_as_the_board_shows_them(
+@pytest.mark.parametrize("size", [(80, 24), pytest.param((160, 50), marks=pytest.mark.long)])
+def test_the_tasks_stand_at_once_as_on_the_board_and_a_key_typed_before_the_screen_counts(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     mark = uuid.uuid4().hex
@@ -70,14 +53,18 @@ def test_the_tasks_are_shown_at_once_as_the_board_shows_them(
     project = make_project(tmp_path, tasks)
     environment = held(tmp_path, mark)
     with terminal([], cwd=project, notes=tmp_path, environment=environment, size=size) as shown:
+        shown.until_shown("opening")
         shown.until_shown("task-5")
         early = board(shown.text)
         assert len(early) >= 6
+        shown.press("?")
         (project / "go-on").touch()
-        shown.until_shown("Press b to start")
+        shown.until_shown("In one minute")
+        assert shown.raw.count(b"\x1b[?1049h") == 1, "entered again, some terminals go blank"
+        shown.press("\x1b")
         shown.until(lambda: board(shown.text) == early, f"the board as it was: {early}")
         shown.press("q")
-        assert left_in_order(shown, mark) == 0
+        assert left_in_order(shown, mark) == 0, shown.after_screen
 
 
 def board(text: str) -> list[str]:

@@ -56,7 +56,7 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(
             approve(shown, project, ApprovalKind.VALIDATION)
             shown.until_shown("5 of 5 tasks,")
         else:
-            shown.until(lambda: "gate_finished" in event_types(project), "a checked task")
+            shown.until(lambda: "iteration_started" in event_types(project), "a task")
         assert max(len(line) for line in shown.text.splitlines()) <= 80
         shown.press("q")
         if not whole:

@@ -13,6 +13,8 @@ import pytest
 from textual import _wait, constants
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
@@ -86,6 +88,23 @@ def seen_when_asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         return None
 
     monkeypatch.setattr(Compositor, "render_update", forget)
+
+
+_parse = Stylesheet._parse_rules
+_PARSED: dict[tuple[object, ...], list[RuleSet]] = {}
+
+
+def _parsed_once(self: Stylesheet, *what: object, **how: object) -> list[RuleSet]:
+    key = (what, *how.items(), *self._variables.items())
+    if key not in _PARSED:
+        _PARSED[key] = _parse(self, *what, **how)  # type: ignore[arg-type]  # passed on
+    return _PARSED[key]
+
+
+@pytest.fixture(autouse=True)
+def parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each app has the same style sheets; to parse them is a fifth of its start."""
+    monkeypatch.setattr(Stylesheet, "_parse_rules", _parsed_once)
 
 
 class Moment:

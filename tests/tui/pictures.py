@@ -502,17 +502,13 @@ DASHBOARD: dict[str, Picture] = {
     "ready": Picture(SMALL, told(list), shows="a run needs", runs=False, launch=well),
     "stuck": Picture(MEDIUM, on_disk(stuck()), shows="No task is ready", runs=False),
     "discovery": Picture(SMALL, told(waiting.discovery)),
-    "running": Picture(MEDIUM, told(feed.running)),
+    "running": Picture(None, told(feed.running)),
     "busy": Picture(LARGE, told(busy)),
     "feature": Picture(SMALL, told(of_feature)),
     "steps": Picture(LARGE, told(feed.steps)),
-    "steps_medium": Picture(MEDIUM, told(feed.steps)),
-    "steps_small": Picture(SMALL, told(feed.steps)),
-    "folded": Picture(LARGE, told(busy), _FOLDED),
-    "folded_medium": Picture(MEDIUM, told(busy), _FOLDED),
-    "folded_small": Picture(SMALL, told(busy), _FOLDED),
+    "folded": Picture(SMALL, told(busy), _FOLDED),
     "failed_gate": Picture(MEDIUM, told(feed.failed_gate)),
-    "retrying": Picture(MEDIUM, told(retrying)),
+    "retrying": Picture(None, told(retrying)),
     "verifying": Picture(None, told(verifying)),
     "handing_off": Picture(None, told(handing_off)),
     "pausing": Picture(None, told(lambda: [*feed.running(), ev.PauseRequested()])),
@@ -526,7 +522,7 @@ DASHBOARD: dict[str, Picture] = {
     "failed": Picture(SMALL, told(failed)),
     "attached": Picture(None, on_disk(elsewhere()), shows="process 4711", runs=False),
     "disconnected": Picture(
-        MEDIUM, on_disk(elsewhere(ev.LoopLost(pid=4711))), shows="Disconnected", runs=False
+        None, on_disk(elsewhere(ev.LoopLost(pid=4711))), shows="Disconnected", runs=False
     ),
     "cooling": Picture(
         MEDIUM, told(waiting.cooling), ("escape",), "Retrying once, automatically", opens=True
@@ -578,7 +574,7 @@ DIALOGS: dict[str, Picture] = {
         MEDIUM, PLANNED, ("ctrl+r", *"Too big.", "tab", "down", "down", "enter"), "> ", opens=True
     ),
     "plan_approval_graph": Picture(None, PLANNED, ("v",), opens=True),
-    "specs_approval": Picture(MEDIUM, specified, shows="Acceptance Criteria", opens=True),
+    "specs_approval": Picture(None, specified, shows="Acceptance Criteria", opens=True),
     "limit_approval": Picture(
         None, told(lambda: waiting.approving(ApprovalKind.LIMIT, LIMIT_SUMMARY)), opens=True
     ),
@@ -588,12 +584,12 @@ DIALOGS: dict[str, Picture] = {
     ),
     "plan_graph": Picture(MEDIUM, told(feed.failed_gate), ("v",)),
     "plan_list": Picture(None, told(feed.failed_gate), ("v", "v", "j")),
-    "task": Picture(SMALL, told(feed.failed_gate), ("1", "enter", "enter")),
+    "task": Picture(None, told(feed.failed_gate), ("1", "enter", "enter")),
     "rejected": Picture(MEDIUM, told(rejected), ("1", "enter", "enter")),
     "reviewed": Picture(MEDIUM, told(reviewed), ("1", "j", "enter", "enter")),
     "task_menu": Picture(MEDIUM, told(feed.failed_gate), ("1", "enter")),
     "edit": Picture(MEDIUM, told(feed.failed_gate), ("1", "e")),
-    "call_denied": Picture(MEDIUM, told(feed.failed_gate), (*_edit_row(CALL["denied"]), "enter")),
+    "call_denied": Picture(None, told(feed.failed_gate), (*_edit_row(CALL["denied"]), "enter")),
     "call_rewritten": Picture(
         MEDIUM, told(feed.failed_gate), (*_edit_row(CALL["failed"]), "enter")
     ),
@@ -609,12 +605,10 @@ DIALOGS: dict[str, Picture] = {
     ),
     "model": Picture(None, told(feed.failed_gate), ("1", "enter", "m")),
     "import": Picture(MEDIUM, told(feed.failed_gate), _IMPORT, "Refused", launch=_imports),
-    "import_small": Picture(SMALL, told(feed.failed_gate), _IMPORT, "Tasks", launch=_imports),
     "undo": Picture(MEDIUM, _DONE, ("1", "u"), "new commit"),
-    "undo_small": Picture(SMALL, _DONE, ("1", "u"), "Effect"),
     "guide": Picture(SMALL, told(feed.failed_gate), ("i", "K", "e", "e", "p")),
     "guide_file": Picture(SMALL, typed_before, ("i", *"As in @slu"), "slug_table.py"),
-    "guide_recalled": Picture(MEDIUM, typed_before, ("i", "up"), "The importer needs them."),
+    "guide_recalled": Picture(None, typed_before, ("i", "up"), "The importer needs them."),
     "stop": Picture(None, told(feed.failed_gate), ("x",)),
     "quit": Picture(None, told(feed.failed_gate), ("q",)),
     "quit_detach": Picture(MEDIUM, told(feed.failed_gate), ("q",), launch=_can_detach),
@@ -624,7 +618,7 @@ DIALOGS: dict[str, Picture] = {
 
 PAGES: dict[str, Picture] = {
     "iterations": Picture(SMALL, in_past, ("4",), "iterations 2", runs=False),
-    "iteration": Picture(MEDIUM, in_past, ("4", "enter"), "iteration 4", runs=False),
+    "iteration": Picture(None, in_past, ("4", "enter"), "iteration 4", runs=False),
     "replay": Picture(
         MEDIUM, in_past, ("4", "enter"), "paused", runs=False, then=_held_in_the_middle
     ),
@@ -652,14 +646,11 @@ PAGES: dict[str, Picture] = {
         None, in_past, ("4",), "37%", runs=False, then=_slowly(IterationsPage), reads_on=True
     ),
     "features": Picture(SMALL, featured, ("9",), "no tasks", runs=False),
-    "features_wide": Picture(MEDIUM, featured, ("9",), "no tasks", runs=False),
-    "features_widest": Picture(LARGE, featured, ("9", "j"), "no tasks", runs=False),
     "archive": Picture(LARGE, archived, _ARCHIVE, "Draw the form", runs=False),
-    "archive_medium": Picture(MEDIUM, archived, _ARCHIVE, "Draw the form", runs=False),
     "archive_small": Picture(SMALL, archived, (*_ARCHIVE, "enter"), "Draw the form", runs=False),
     "new_feature": Picture(None, featured, ("9", "A"), "A name has", runs=False),
     "one_plan": Picture(None, in_past, ("9",), "one plan", runs=False),
-    "unreadable": Picture(MEDIUM, in_past, ("5",), "regular file", runs=False, then=_cannot_read),
+    "unreadable": Picture(None, in_past, ("5",), "regular file", runs=False, then=_cannot_read),
     "damaged": Picture(SMALL, damaged_journal, ("4",), "unreadable", runs=False),
     "no_iterations": Picture(None, new_project, ("4",), runs=False),
     "no_history": Picture(MEDIUM, new_project, ("5",), runs=False),

@@ -24,9 +24,10 @@ SIZES = (ROOMY, *SMALL, *(LARGE if LONG else ()))
 RARE = frozenset(
     {
         *("preview", "permission_denied", "plan_approval_graph", "limit_approval", "plan_list"),
-        *("call_rewritten", "call_side_by_side", "import_small", "undo_small"),
+        *("call_rewritten", "call_side_by_side", "rejected", "reviewed", "task_menu"),
         *("quit", "specs_approval", "answers", "call_denied", "call_diff", "validation_approval"),
         *("recovery_approval", "quit_detach", "stop", "model", "multiple", "limits", "guide"),
+        *("guide_recalled", "undo", "request"),
     }
 )
 """Dialogs of which another with the same parts is in the short run."""

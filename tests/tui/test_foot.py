@@ -81,13 +81,12 @@ def _ends(key: str) -> tuple[str, ...]:
 
 
 RANGE = re.compile(r"\d-\d")
-ACTED = {"guide", "permission", "question"}
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=() if name in ACTED else pytest.mark.long)
+        pytest.param(name, marks=() if name == "permission" else pytest.mark.long)
         for name in LAYERS
         if name != "jump"
     ],

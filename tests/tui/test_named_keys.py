@@ -54,7 +54,7 @@ OLD = re.compile(
 DAILY = ("stuck", "limited")
 
 IN_TURN = {
-    **{name: {"u": NEW["undo"]} for name in ("undo", "undo_small")},
+    "undo": {"u": NEW["undo"]},
     "export": {"Y": NEW["history.share"]},
     "new_feature": {"A": NEW["features.new"]},
 }

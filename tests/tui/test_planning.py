@@ -96,9 +96,11 @@ async def test_v_draws_the_plan_and_tasks_are_changed_there(open_app: Open) -> N
         app = ralph(pilot)
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, PlanReview))
-        await until(pilot, lambda: "─◌" in screen_text(app) or "├" in screen_text(app))
         assert isinstance(app.screen, PlanReview)
-        app.screen.plan.move_cursor("demo-04")
+        plan = app.screen.plan
+        await until(pilot, lambda: plan.row_of("demo-04") is not None)
+        await until(pilot, lambda: "─◌" in screen_text(app) or "├" in screen_text(app))
+        plan.move_cursor("demo-04")
         await pilot.press("minus")
         await until(pilot, lambda: script.controls.asked[-1:] == ["move demo-04: +1"])
         await pilot.press("v")
