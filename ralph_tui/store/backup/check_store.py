@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -13,6 +14,8 @@ from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind
 from ralph_tui.store import project_dir
 from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.store.io.files import replace_file
+
+M = TypeVar("M", bound=Model)
 
 
 class BaseRecord(Model):
@@ -90,10 +93,7 @@ class CheckStore:
 
     def load(self) -> BaseRecord:
         """Return the record, or an empty one before the first task."""
-        try:
-            return BaseRecord.model_validate_json((self._home / "base.json").read_bytes())
-        except (OSError, StoreError, ValidationError):
-            return BaseRecord()
+        return self._record("base.json", BaseRecord)
 
     def save(self, record: BaseRecord) -> None:
         self._write("base.json", record.model_dump_json().encode())
@@ -101,8 +101,8 @@ class CheckStore:
     def outcomes(self, command: str) -> dict[str, str] | None:
         """Return each test's outcome from the last accepted run of a command, or None before the first."""
         try:
-            value = json.loads((self._home / _outcomes_name(command)).read_bytes())
-        except (OSError, StoreError, ValueError):
+            value = json.loads(self._read(_outcomes_name(command)) or b"null")
+        except ValueError:
             return None
         return {str(k): str(v) for k, v in value.items()} if isinstance(value, dict) else None
 
@@ -110,43 +110,44 @@ class CheckStore:
         self._write(_outcomes_name(command), json.dumps(dict(outcomes)).encode())
 
     def baseline(self) -> bytes | None:
-        try:
-            return (self._home / "baseline.json").read_bytes()
-        except (OSError, StoreError):
-            return None
+        return self._read("baseline.json")
 
     def save_baseline(self, data: bytes) -> None:
         self._write("baseline.json", data)
 
     def tried(self) -> bytes | None:
         """Return what the checks showed when the person tried them, or None before that."""
-        try:
-            return (self._home / "tried.json").read_bytes()
-        except (OSError, StoreError):
-            return None
+        return self._read("tried.json")
 
     def save_tried(self, data: bytes) -> None:
         self._write("tried.json", data)
 
     def required(self) -> RequiredChecks:
         """Return the checks of earlier runs, or none before the first."""
-        try:
-            return RequiredChecks.model_validate_json((self._home / "required.json").read_bytes())
-        except (OSError, StoreError, ValidationError):
-            return RequiredChecks()
+        return self._record("required.json", RequiredChecks)
 
     def save_required(self, required: RequiredChecks) -> None:
         self._write("required.json", required.model_dump_json().encode())
 
-    def _write(self, name: str, data: bytes) -> bool:
+    def _record(self, name: str, model: type[M]) -> M:
+        try:
+            return model.model_validate_json(self._read(name) or b"{}")
+        except ValidationError:
+            return model()
+
+    def _read(self, name: str) -> bytes | None:
+        try:
+            return (self._home / name).read_bytes()
+        except (OSError, StoreError):
+            return None
+
+    def _write(self, name: str, data: bytes) -> None:
         try:
             target = self._home / name
             _make_private(target.parent, self._home.parent)
             replace_file(target, data)
         except (OSError, StoreError) as error:
             self.trouble = error.message if isinstance(error, StoreError) else str(error)
-            return False
-        return True
 
 
 def _make_private(directory: Path, above: Path) -> None:

@@ -69,10 +69,6 @@ def state_home(environ: Mapping[str, str] = os.environ) -> Path:
         raise StoreError("Your home directory is not known.", "Set HOME.") from error
 
 
-def is_copy(name: str) -> bool:
-    return name not in _NO_COPIES and not name.startswith("events.jsonl")
-
-
 def mirror_of(root: Path) -> Path:
     # Called about thirty times in every transaction.
     return _cached_path(root, os.environ.get("XDG_STATE_HOME"), os.environ.get("HOME"))
@@ -358,7 +354,9 @@ def has_work(root: Path) -> bool:
     try:
         with os.scandir(mirror_of(root)) as entries:
             return any(
-                e.name not in _KEPT_BY_RESET and is_copy(e.name) and not e.name.endswith(".tmp")
+                e.name not in _KEPT_BY_RESET | _NO_COPIES
+                and not e.name.startswith("events.jsonl")
+                and not e.name.endswith(".tmp")
                 for e in entries
             )
     except (OSError, StoreError):
