@@ -10,9 +10,10 @@ import pytest
 
 from ralph_tui.agent.login import check_address, check_login, try_login
 from ralph_tui.domain.errors import SetupError
+from tests.cli.processes import inside
 from tests.harness.model import serving_in_thread
 from tests.harness.projects import make_project, task
-from tests.harness.real_processes import run_ralph
+from tests.harness.real_processes import ralph_environment
 from tests.harness.scenarios import finishes, scenario
 
 URL, KEY = "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"
@@ -90,27 +91,30 @@ def test_a_login_is_tried_without_spending(tmp_path: Path) -> None:
     assert "cannot be tried" in try_login({"CLAUDE_CODE_USE_BEDROCK": "1"})
 
 
-async def test_a_rejected_key_ends_a_run_in_seconds(tmp_path: Path) -> None:
+def test_a_rejected_key_ends_a_run_in_seconds(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     fault = "- fault: {kind: status, status: 401, times: forever}\n          say:"
     with serving_in_thread(scenario(finishes("a").replace("- say:", fault, 1))) as server:
-        ran = await run_ralph(["build", "--headless"], project, server)
+        ran = inside(
+            "build", "--headless", cwd=project, environ=ralph_environment(server, tmp_path)
+        )
         requests = len(server.requests)
-    assert ran.status == 3, ran
+    assert ran.returncode == 3, ran
     assert f"Replace the key in {KEY}, which comes from your environment" in ran.stdout + ran.stderr
     assert requests <= 4, "the CLI alone tries eleven times, for three minutes"
 
 
 @pytest.mark.parametrize(("helper", "status"), [("echo from-the-helper", 0), ("exit 3", 3)])
-async def test_a_helper_for_keys_is_used(tmp_path: Path, helper: str, status: int) -> None:
+def test_a_helper_for_keys_is_used(tmp_path: Path, helper: str, status: int) -> None:
     project = make_project(tmp_path, [task("a")])
     with serving_in_thread(scenario(finishes("a"))) as server:
         given = {**with_helper(tmp_path / "claude-config", helper), KEY: ""}
-        ran = await run_ralph(["build", "--headless"], project, server, given)
+        environ = {**ralph_environment(server, tmp_path), **given}
+        ran = inside("build", "--headless", cwd=project, environ=environ)
         keys = {
             r.headers.get("x-api-key", "") + r.headers.get("authorization", "")
             for r in server.requests
         }
-    assert ran.status == status, ran
+    assert ran.returncode == status, ran
     assert keys or status
     assert "apiKeyHelper of Claude's settings fails (`exit 3`)" in ran.stderr or not status

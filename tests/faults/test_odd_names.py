@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
-from tests.harness.model import serving
+from tests.cli.processes import inside
+from tests.harness.model import serving, serving_in_thread
 from tests.harness.projects import events_of, make_project, plan_of, task
-from tests.harness.real_processes import run_ralph
+from tests.harness.real_processes import ralph_environment, run_ralph
 from tests.harness.scenarios import finishes, scenario
 
 NAMES = ("two words", "new\nline", "[red]\N{SNOWMAN} 'q\"", "-rf", "e\N{COMBINING ACUTE ACCENT}")
@@ -27,17 +28,18 @@ async def test_a_project_may_have_any_name(tmp_path: Path, name: str) -> None:
     assert (project / "a.txt").read_text() == "done\n"
 
 
-async def test_a_name_the_cli_cannot_be_told_is_refused_before_anything_is_spent(
+def test_a_name_the_cli_cannot_be_told_is_refused_before_anything_is_spent(
     tmp_path: Path,
 ) -> None:
     odd = tmp_path / os.fsdecode(b"caf\xe9")
     odd.mkdir()
     project = make_project(odd, [task("a")])
-    async with serving(scenario(finishes("a"))) as server:
-        ran = await run_ralph(["build", "--headless"], project, server)
+    with serving_in_thread(scenario(finishes("a"))) as server:
+        environ = ralph_environment(server, tmp_path)
+        ran = inside("build", "--headless", cwd=project, environ=environ)
         assert not server.requests
-    assert ran.status == 3
+    assert ran.returncode == 3
     assert "caf\N{REPLACEMENT CHARACTER}/project, because its name is not valid UTF-8" in ran.stderr
     assert "Traceback" not in ran.stdout + ran.stderr
     assert events_of(project) == []
-    assert (await run_ralph(["status"], project)).status == 0
+    assert inside("status", cwd=project).returncode == 0

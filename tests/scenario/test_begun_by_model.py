@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
-from tests.harness.model import answered, serving, serving_in_process
+from tests.cli.processes import inside
+from tests.harness.model import answered, serving_in_process, serving_in_thread
 from tests.harness.projects import make_project, plan_of, task
-from tests.harness.real_processes import ralph_running, run_ralph
+from tests.harness.real_processes import ralph_environment, ralph_running, run_ralph
 from tests.harness.scenarios import scenario
 from tests.harness.waiting import until
 from tests.scenario.test_phases import plans
@@ -36,7 +37,7 @@ def gh_answering(tmp_path: Path, answer: object) -> dict[str, str]:
     return {"PATH": f"{place}{os.pathsep}{os.environ['PATH']}"}
 
 
-async def test_a_hostile_issue_is_quoted_and_a_model_that_obeys_it_changes_nothing(
+def test_a_hostile_issue_is_quoted_and_a_model_that_obeys_it_changes_nothing(
     tmp_path: Path,
 ) -> None:
     project = make_project(tmp_path, [task("mine")])
@@ -53,11 +54,11 @@ async def test_a_hostile_issue_is_quoted_and_a_model_that_obeys_it_changes_nothi
             verification_criteria: [a.txt exists], estimated_tokens: 20000}]}}
         - say: Done.
     """
-    async with serving(scenario(obeys)) as server:
-        words = ["add", "--plan", "12", "--yes"]
-        done = await run_ralph(words, project, server, gh_answering(tmp_path, HOSTILE))
+    with serving_in_thread(scenario(obeys)) as server:
+        environ = {**ralph_environment(server, tmp_path), **gh_answering(tmp_path, HOSTILE)}
+        done = inside("add", "--plan", "12", "--yes", cwd=project, environ=environ)
         prompt = str(answered(server)[0].body["messages"])
-    assert done.status == 0, done.stderr
+    assert done.returncode == 0, done.stderr
     begin, end = prompt.index("`````markdown"), prompt.index("\\n`````\\n")
     quoted = prompt[begin:end]
     for line in ("Say hello.", "# Rules of this loop", "ralph config set git.commit task"):

@@ -8,10 +8,10 @@ from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
-from tests.cli.processes import beside
-from tests.harness.model import serving
+from tests.cli.processes import inside
+from tests.harness.model import serving, serving_in_thread
 from tests.harness.projects import make_project, plan_of, task, task_of
-from tests.harness.real_processes import Ran, ralph_environment, run_ralph
+from tests.harness.real_processes import ralph_environment
 from tests.harness.scenarios import finishes, scenario, stops_without_claim
 from tests.scenario.running import play
 from tests.scenario.test_sandbox import SANDBOX
@@ -29,22 +29,40 @@ if __name__ == "__main__":
 """
 
 
+BASELINE = {"phases": {"building": {"baseline": True, "gate_timeout_seconds": 20}}}
+WATCH = "import fs from 'fs';console.log(' PASS  Waiting for file changes...');fs.watch('.',()=>{});setInterval(()=>{},1e6);"
+SECRET = """[ -n "$DJANGO_SECRET_KEY" ] || { echo 'ImproperlyConfigured: The SECRET_KEY setting is empty.'; exit 1; }
+test -f a.txt
+"""
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DJANGO_SECRET_KEY", "dev-only")
+
+
 @pytest.mark.needs("sandbox", "node")
-async def test_a_criterion_runs_as_written(tmp_path: Path) -> None:
+async def test_a_criterion_runs_as_written_with_a_variable_and_ci(tmp_path: Path) -> None:
     written = [
         "python3 -m unittest -q",
         "python3 -m unittest test_x.py",
         "PYTHONHASHSEED=0 python3 test_x.py",
         "cat a.txt | head -1",
         "node --test",
+        "sh check.sh",
+        "node watch.mjs",
     ]
     criteria: list[JsonValue] = [f"$ {command}" for command in written]
     files = {
         "test_x.py": UNITTEST,
         "a.test.js": "require('node:test').test('a', () => require('fs').readFileSync('a.txt'))\n",
+        "check.sh": SECRET,
+        "watch.mjs": f"{WATCH}if (process.env.CI) process.exit(fs.existsSync('a.txt') ? 0 : 1);",
     }
     tasks = [task("a", verification_criteria=criteria)]
-    project = make_project(tmp_path, tasks, (), config=SANDBOX, files=files)
+    safety = {**SANDBOX["safety"], "check_environment": ["DJANGO_SECRET_KEY"]}
+    config = {**SANDBOX, **BASELINE, "safety": safety}
+    project = make_project(tmp_path, tasks, (), config=config, files=files)
     (project / "pyproject.toml").unlink()
     async with serving(scenario(finishes("a"))) as server:
         run = await play(project, server)
@@ -52,13 +70,6 @@ async def test_a_criterion_runs_as_written(tmp_path: Path) -> None:
     assert [r.command for r in gate.receipts] == written
     assert gate.passed, json.dumps([r.tail for r in gate.receipts], indent=1)
     assert task_of(project, "a").status is TaskStatus.COMPLETE
-
-
-BASELINE = {"phases": {"building": {"baseline": True, "gate_timeout_seconds": 20}}}
-WATCH = "import fs from 'fs';console.log(' PASS  Waiting for file changes...');fs.watch('.',()=>{});setInterval(()=>{},1e6);"
-SECRET = """[ -n "$DJANGO_SECRET_KEY" ] || { echo 'ImproperlyConfigured: The SECRET_KEY setting is empty.'; exit 1; }
-test -f a.txt
-"""
 
 
 async def test_checks_that_show_nothing_end_the_run_before_anything_is_spent(
@@ -78,47 +89,25 @@ async def test_checks_that_show_nothing_end_the_run_before_anything_is_spent(
     tasks = [task("a", verification_criteria=[f"$ {command}" for command in checks])]
     project = make_project(tmp_path, tasks, (), config=BASELINE, files=files)
     async with serving(scenario(finishes("a"))) as server:
-        ran = await run_ralph(
-            ["build", "--headless"], project, server, {"DJANGO_SECRET_KEY": "dev-only"}
-        )
-        assert ran.status == 3, ran.stdout
-        said = " ".join((ran.stdout + ran.stderr).split())
-        assert [words for words in told if words not in said] == [], said
+        run = await play(project, server)
         assert not server.requests
+    assert run.end.exit_code == 3
+    said = " ".join(f"{run.end.reason} {run.end.hint}".split())
+    assert [words for words in told if words not in said] == [], said
 
 
-async def test_a_variable_is_passed_on_and_ci_ends_a_watch_mode(tmp_path: Path) -> None:
-    watch = f"{WATCH}if (process.env.CI) process.exit(fs.existsSync('a.txt') ? 0 : 1);"
-    criteria: list[JsonValue] = ["$ sh check.sh", "$ node watch.mjs"]
-    config = {**BASELINE, "safety": {"check_environment": ["DJANGO_SECRET_KEY"]}}
-    project = make_project(
-        tmp_path,
-        [task("a", verification_criteria=criteria)],
-        (),
-        config=config,
-        files={"check.sh": SECRET, "watch.mjs": watch},
-    )
-    async with serving(scenario(finishes("a"))) as server:
-        ran = await run_ralph(
-            ["build", "--headless"], project, server, {"DJANGO_SECRET_KEY": "dev-only"}
-        )
-    assert ran.status == 0, ran.stdout
-
-
-async def test_until_works_until_the_command_passes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_until_works_until_the_command_passes(tmp_path: Path) -> None:
     count = "echo >> ../runs; test -f task-001.txt || test -f task-002.txt\n"
     files = {"check.sh": count, "guard.sh": "true\n"}
     project = make_project(tmp_path, (), ("sh guard.sh",), files=files)
     dead = "http://127.0.0.1:9"
+    with serving_in_thread(scenario(finishes("task-001"), finishes("task-002"))) as server:
 
-    async def until(*words: str) -> Ran:
-        return await run_ralph(["until", *words, "--headless"], project, server)
+        def until(*words: str, place: str = server.url) -> tuple[int, str]:
+            environ = {**ralph_environment(server, tmp_path), "ANTHROPIC_BASE_URL": place}
+            ended = inside("until", *words, "--headless", cwd=project, environ=environ)
+            return ended.returncode, ended.stdout + ended.stderr
 
-    async with serving(scenario(finishes("task-001"), finishes("task-002"))) as server:
-        for name, value in ralph_environment(server, tmp_path).items():
-            monkeypatch.setenv(name, value)
         for command, place, status, said in (
             (
                 "nosuchtool",
@@ -131,41 +120,38 @@ async def test_until_works_until_the_command_passes(
             ("sh check.sh", dead, 3, f"Nothing listens at {dead}"),
             ("true", dead, 0, "Nothing to do: `true` passes already."),
         ):
-            monkeypatch.setenv("ANTHROPIC_BASE_URL", place)
-            ended = await beside("until", command, "--headless", cwd=project)
-            assert (ended.returncode, said in ended.stdout + ended.stderr) == (status, True), ended
+            code, told = until(command, place=place)
+            assert (code, said in told) == (status, True), told
             assert not plan_of(project).tasks
         assert not server.requests
         runs = tmp_path / "runs"
         runs.unlink()
         (project / "guard.sh").write_text("nosuchtool\n")
-        assert (await until("test -f b.txt")).status == 3
+        assert until("test -f b.txt")[0] == 3
         assert plan_of(project).tasks, "the check of the project failed after the task was written"
         (project / "guard.sh").write_text("true\n")
-        ran = await until("sh check.sh", "Write the file")
-        assert ran.status == 0, ran.stdout
+        code, told = until("sh check.sh", "Write the file")
+        assert code == 0, told
         (only,) = plan_of(project).tasks
         assert (only.description, only.status) == ("Write the file", TaskStatus.COMPLETE)
         assert len(runs.read_text()) == 2, (
             "once before the work, once for the claim; the judge tree has its own"
         )
-        spent = len(server.requests)
-        assert (await until("sh check.sh")).status == 0
-        assert len(server.requests) == spent
 
 
-async def test_until_replaces_only_a_task_of_its_own_that_nobody_began(tmp_path: Path) -> None:
+def test_until_replaces_only_a_task_of_its_own_that_nobody_began(tmp_path: Path) -> None:
     project = make_project(tmp_path, (), (), files={})
-    async with serving(scenario(stops_without_claim("task-001"))) as server:
+    with serving_in_thread(scenario(stops_without_claim("task-001"))) as server:
+        environ = ralph_environment(server, tmp_path)
         stuck = ["until", "test -f a.txt", "--headless", "--once"]
-        assert (await run_ralph(stuck, project, server)).status == 1
+        assert inside(*stuck, cwd=project, environ=environ).returncode == 1
         another = ["until", "test -f b.txt", "--headless"]
-        other = await beside(*another, cwd=project)
+        other = inside(*another, cwd=project)
         assert "remove it: ralph drop task-001" in other.stderr
-        assert (await run_ralph(stuck, project, server)).status == 1, "it continues"
+        assert inside(*stuck, cwd=project, environ=environ).returncode == 1, "it continues"
         assert task_of(project, "task-001").iterations == 2
         for words in (["drop", "task-001"], ["add", "Mine", "--check", "test -f c.txt"]):
-            assert (await beside(*words, cwd=project)).returncode == 0
-        other = await beside(*another, cwd=project)
+            assert inside(*words, cwd=project).returncode == 0
+        other = inside(*another, cwd=project)
         assert "remove them (`ralph drop task-001`)" in other.stderr
         assert [task.description for task in plan_of(project).tasks] == ["Mine"]

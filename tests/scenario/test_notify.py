@@ -8,11 +8,11 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.request import RunRequest
-from tests.cli.processes import beside
+from tests.cli.processes import beside, inside
 from tests.engine.test_notifications import hook_of
-from tests.harness.model import serving
+from tests.harness.model import serving, serving_in_thread
 from tests.harness.projects import make_project, task
-from tests.harness.real_processes import run_ralph
+from tests.harness.real_processes import ralph_environment, run_ralph
 from tests.harness.scenarios import finishes, gives_up, scenario
 from tests.scenario.running import play
 
@@ -55,16 +55,19 @@ async def test_a_finished_run_is_told_and_the_key_stays_hidden(
     assert KEY not in ran.stdout + ran.stderr + shown.stdout + tested.stdout + listed.stdout
 
 
-async def test_a_webhook_without_its_variable_is_found_before_anything_is_spent(
+def test_a_webhook_without_its_variable_is_found_before_anything_is_spent(
     tmp_path: Path,
 ) -> None:
     config = {"notify": {"webhook": "https://hooks.example.org/${HOOK_KEY}"}}
     project = make_project(tmp_path, [task("a")], config=config)
-    async with serving(scenario(finishes("a"))) as server:
-        ran = await run_ralph(["build", "--headless"], project, server)
-        dry = await beside("build", "--dry-run", cwd=project)
+    with serving_in_thread(scenario(finishes("a"))) as server:
+        environ = ralph_environment(server, tmp_path)
+        ran, dry = (
+            inside("build", word, cwd=project, environ=environ)
+            for word in ("--headless", "--dry-run")
+        )
         assert not server.requests
-    assert (ran.status, dry.returncode) == (3, 3)
+    assert (ran.returncode, dry.returncode) == (3, 3)
     assert "notify.webhook: the environment variable HOOK_KEY is not set." in ran.stderr
     assert ran.stderr.splitlines()[-2:] == dry.stderr.splitlines()[-2:]
 

@@ -16,9 +16,9 @@ from ralph_tui.demo.demo_project import demo_environment
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
+from tests.cli.processes import beside
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
-from tests.harness.real_processes import run_ralph
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
@@ -63,8 +63,8 @@ async def test_a_client_sees_pauses_resumes_adds_injects_and_stops(tmp_path: Pat
             assert shown["running"]["run_id"]
             assert "after this iteration" in await ask(mcp, "pause")
             await run.until_told(ev.PauseRequested)
-            paused = await run_ralph(["pause"], project)
-            assert (paused.status, "now" in paused.stdout) == (0, True), paused
+            paused = await beside("pause", cwd=project)
+            assert (paused.returncode, "now" in paused.stdout) == (0, True), paused
             await run.until_told(ev.LoopPaused)
             assert task_of(project, "a").status is TaskStatus.PENDING
             assert "Added task-" in await ask(

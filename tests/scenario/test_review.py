@@ -11,10 +11,10 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from tests.cli.processes import beside
-from tests.harness.model import serving
+from tests.cli.processes import beside, inside
+from tests.harness.model import serving, serving_in_thread
 from tests.harness.projects import make_project, task, task_of
-from tests.harness.real_processes import run_ralph
+from tests.harness.real_processes import ralph_environment
 from tests.harness.scenarios import scenario
 from tests.scenario.running import Run, play
 
@@ -130,10 +130,11 @@ async def test_a_reviewer_that_says_nothing_accepts_nothing(tmp_path: Path) -> N
     assert all(f.review.failure and not f.review.agreed for f in run.of(ev.ReviewFinished))
 
 
-async def test_without_a_reviewer_prose_is_no_check(tmp_path: Path) -> None:
+def test_without_a_reviewer_prose_is_no_check(tmp_path: Path) -> None:
     off = {"phases": {"building": {"review": "off"}}}
     project = make_project(tmp_path, [PROSE], ("detected",), off)
-    async with serving(scenario(WORKS)) as server:
-        refused = await run_ralph(["build", "--headless"], project, server)
-    assert refused.status == 3
+    with serving_in_thread(scenario(WORKS)) as server:
+        environ = ralph_environment(server, tmp_path)
+        refused = inside("build", "--headless", cwd=project, environ=environ)
+    assert refused.returncode == 3
     assert "no check that can run" in refused.stderr
