@@ -92,3 +92,13 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
     return home
+
+
+@pytest.fixture
+def played_cli(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Play the CLI's part in this process; the long run plays the real one in these tests, too."""
+    if not LONG:
+        from ralph_tui.agent import session  # slow to import
+        from tests.harness.played_cli import PlayedCli
+
+        monkeypatch.setattr(session, "ClaudeSDKClient", PlayedCli)

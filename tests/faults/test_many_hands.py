@@ -120,6 +120,7 @@ class PaidAgent(TalkingAgent):
         return self.session
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_nothing_of_two_hands_is_lost_while_the_loop_writes(tmp_path: Path) -> None:
     """The same without the real CLI, cheap enough for every run."""
     names = ("z", "one", "edited")

@@ -16,6 +16,7 @@ FLOODS = {
 }
 
 
+@pytest.mark.usefixtures("played_cli")
 @pytest.mark.parametrize("command", FLOODS.values(), ids=list(FLOODS))
 async def test_a_flood_of_output_stays_small_and_its_end_is_kept(
     tmp_path: Path, command: str

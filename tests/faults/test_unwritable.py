@@ -117,6 +117,7 @@ class EndlessAgent(TalkingAgent):
         return self.session
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_nothing_more_is_paid_for_once_the_journal_cannot_be_written(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     journal = project / ".ralph" / "events.jsonl"
@@ -158,6 +159,7 @@ class ClaimingAgent(TalkingAgent):
         return ClaimingSession(self.root, supervisor)
 
 
+@pytest.mark.usefixtures("played_cli")
 @pytest.mark.parametrize("lost", ["", "iteration_finished", "task_changed"])
 async def test_a_run_that_lost_events_has_failed_although_its_plan_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str

@@ -72,6 +72,7 @@ async def test_an_approval_that_nobody_gives_ends_the_real_command(tmp_path: Pat
     assert asked.expires_at - begun > timedelta(seconds=30), "its time was over: it asked afresh"
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_permission_that_nobody_gives_costs_no_attempt(tmp_path: Path) -> None:
     config = {"safety": {"ask_commands": ["touch"]}}
     project = make_project(tmp_path, [task("a")], config=config)

@@ -37,6 +37,7 @@ def gh_answering(tmp_path: Path, answer: object) -> dict[str, str]:
     return {"PATH": f"{place}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.mark.usefixtures("played_cli")
 def test_a_hostile_issue_is_quoted_and_a_model_that_obeys_it_changes_nothing(
     tmp_path: Path,
 ) -> None:

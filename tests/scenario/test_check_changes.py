@@ -67,6 +67,7 @@ def answering(*answers: Answer) -> Meanwhile:
 ALONE = {"phases.building.review": "off"}
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_the_person_agrees_to_exactly_what_they_see(tmp_path: Path) -> None:
     project = project_of(tmp_path)
     async with serving(scenario(script(DOES, EDITS, CLAIMS))) as server:
@@ -91,6 +92,7 @@ async def test_the_person_agrees_to_exactly_what_they_see(tmp_path: Path) -> Non
     assert done.verification.rests_on == ("test_price.py",)
 
 
+@pytest.mark.usefixtures("played_cli")
 @pytest.mark.parametrize("too_long", [False, True])
 async def test_a_reviewer_reads_what_a_claim_rests_on_uncut_or_the_person_does(
     tmp_path: Path, *, too_long: bool

@@ -38,6 +38,7 @@ LIE = """
 """
 
 
+@pytest.mark.usefixtures("played_cli")
 @pytest.mark.parametrize(
     "name",
     [

@@ -41,6 +41,7 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DJANGO_SECRET_KEY", "dev-only")
 
 
+@pytest.mark.usefixtures("played_cli")
 @pytest.mark.needs("sandbox", "node")
 async def test_a_criterion_runs_as_written_with_a_variable_and_ci(tmp_path: Path) -> None:
     written = [
@@ -96,6 +97,7 @@ async def test_checks_that_show_nothing_end_the_run_before_anything_is_spent(
     assert [words for words in told if words not in said] == [], said
 
 
+@pytest.mark.usefixtures("played_cli")
 def test_until_works_until_the_command_passes(tmp_path: Path) -> None:
     count = "echo >> ../runs; test -f task-001.txt || test -f task-002.txt\n"
     files = {"check.sh": count, "guard.sh": "true\n"}
@@ -139,6 +141,7 @@ def test_until_works_until_the_command_passes(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.usefixtures("played_cli")
 def test_until_replaces_only_a_task_of_its_own_that_nobody_began(tmp_path: Path) -> None:
     project = make_project(tmp_path, (), (), files={})
     with serving_in_thread(scenario(stops_without_claim("task-001"))) as server:

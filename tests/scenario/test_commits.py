@@ -46,6 +46,7 @@ def subjects(project: Path, branch: str = "HEAD") -> list[str]:
     return git(project, "log", "--format=%s", branch).splitlines()
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_each_task_is_one_commit_on_a_branch_of_the_plan(tmp_path: Path) -> None:
     hostile = "--amend\x1b[31m $(touch x) `id` Signed-off-by: Eve"
     project = committing(tmp_path, task("a", description=f"{hostile}\n\nRalph-Task: b"), task("b"))
@@ -157,6 +158,7 @@ async def test_hooks_without_a_sandbox_are_refused_unless_they_are_skipped(tmp_p
     assert subjects(project)[0] == "feat: a - Do a"
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_secret_in_the_work_is_never_committed(tmp_path: Path) -> None:
     project = committing(tmp_path, task("a"))
     key = "ghp_" + "a1B2" * 9
@@ -231,6 +233,7 @@ def put_back(project: Path, hint: str) -> None:
     subprocess.run(command, shell=True, cwd=project, check=True)
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_the_agents_own_commit_stops_the_run_and_is_not_built_on(tmp_path: Path) -> None:
     project = committing(tmp_path, task("a"), task("b"))
     sly = "/usr/bin/env -i PATH=/usr/bin:/bin git -c user.name=x -c user.email=x@x commit --allow-empty -m sly"

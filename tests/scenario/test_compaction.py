@@ -54,6 +54,7 @@ def copies(project: Path) -> list[str]:
     return [p.read_text() for p in (project / ".ralph/memory/archive").glob("progress-*.txt")]
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_shorter_list_takes_the_place_and_the_log_is_kept(project: Path) -> None:
     many = ", ".join(f"{{category: build, learning: Fact {n}}}" for n in range(80))
     long = f"{{category: build, learning: {'x' * 600}}}"

@@ -73,6 +73,7 @@ STEPS: Mapping[str, object] = {
 }
 
 
+@pytest.mark.usefixtures("played_cli")
 @pytest.mark.parametrize(
     "own",
     [
@@ -161,6 +162,7 @@ async def test_a_second_attempt_knows_the_first_one(tmp_path: Path) -> None:
     assert told.prompt in _texts(asked)
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_the_prompt_of_discovery_is_exact(tmp_path: Path) -> None:
     project = make_project(tmp_path, files={"AGENTS.md": "# Notes\n\n- Be brief.\n"})
     request = RunRequest(text="A habit tracker", no_input=True)

@@ -82,6 +82,7 @@ def said(project: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.usefixtures("played_cli")
 @pytest.mark.parametrize(
     "listed",
     [

@@ -60,6 +60,7 @@ async def test_a_question_that_nobody_answers_ends_the_run(tmp_path: Path) -> No
     assert Project(project).load().state.approval is None
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_the_hours_requests_hold_a_session_without_ending_it(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     controls = Controls(project)
@@ -110,6 +111,7 @@ async def test_denied_calls_count_against_the_hourly_limit(tmp_path: Path) -> No
     assert run.end.status is LoopStatus.INTERRUPTED
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_hand_off_that_goes_on_working_is_cut(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     stubborn = """

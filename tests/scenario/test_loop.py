@@ -193,6 +193,7 @@ async def test_a_session_that_the_service_finds_too_long_is_handed_off(tmp_path:
     assert reasons == ["context_budget", "task_complete"]
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_full_context_is_handed_off_and_its_notes_hold_until_the_task_is_complete(
     tmp_path: Path,
 ) -> None:

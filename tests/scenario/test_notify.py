@@ -19,6 +19,7 @@ from tests.scenario.running import play
 KEY = "wh-0123456789abcdef"
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_finished_run_is_told_and_the_key_stays_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

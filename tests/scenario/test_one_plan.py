@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.store.layout import Layout
@@ -35,6 +37,7 @@ ASIDE = (".bak", "lock", ".log", ".tmp", "last-prompt.md")
 LOOKS = ("status", "tasks", "history", "memory --show", "report", "replay 1", "limits", "breaker")
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_run_leaves_and_says_nothing_of_features(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], ["true"])
     async with serving(scenario(finishes("a"))) as server:

@@ -167,6 +167,7 @@ BESIDE = (
 MINE = f"echo m > mine.txt && git add mine.txt && {COMMIT} 'my work'"
 
 
+@pytest.mark.usefixtures("played_cli")
 @pytest.mark.parametrize(
     ("sandbox", "command"),
     [

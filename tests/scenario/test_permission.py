@@ -66,6 +66,7 @@ def files(project: Path) -> list[str]:
     return sorted(path.name for path in project.glob("*.made"))
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None:
     project = make_project(
         tmp_path,

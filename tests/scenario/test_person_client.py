@@ -46,6 +46,7 @@ async def ask(session: ClientSession, name: str, *, fails: bool = False, **given
     return content.text
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_client_sees_pauses_resumes_adds_injects_and_stops(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")], [WAITS_FOR_GO])
     words = "Prefer the standard library."

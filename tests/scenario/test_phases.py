@@ -179,6 +179,7 @@ async def test_nobody_there_and_yes_to_everything(tmp_path: Path) -> None:
     assert any("Nobody is there to answer" in text for text in told)
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_discovery_writes_specs_with_their_sections_and_nothing_else(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
     script = discovers(bad_first=True).replace(
@@ -298,6 +299,7 @@ async def test_regenerating_costs_one_request_like_the_first_and_keeps_what_is_d
     assert (after[0]["mine"], [t["id"] for t in after]) == ([1, 2], ["old", "b"])
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_headless_waits_for_approval_with_status_4_and_resumes(tmp_path: Path) -> None:
     config: dict[str, JsonValue] = {"phases": {"building": {"baseline": True}}}
     project = make_project(tmp_path, [], config=config, files={"specs/greeter.md": SPEC})
@@ -360,6 +362,7 @@ async def test_a_report_without_evidence_is_refused(tmp_path: Path) -> None:
     assert run.end.exit_code == 0
 
 
+@pytest.mark.usefixtures("played_cli")
 @pytest.mark.parametrize(
     ("criterion", "status", "reason"),
     [
@@ -540,6 +543,7 @@ async def test_discovery_without_a_request_is_refused_before_the_start(tmp_path:
 OWN = "# Design\n\nWritten by the person, in their own form.\n"
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_the_persons_own_specs_are_neither_asked_for_nor_removed(tmp_path: Path) -> None:
     own = {f"docs/specs/{name}.md": OWN for name in ("design", "greeter-notes")}
     config = {"project": {"specs": "docs/specs"}}
@@ -564,6 +568,7 @@ async def test_the_persons_own_specs_are_neither_asked_for_nor_removed(tmp_path:
     ]
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_second_request_that_was_interrupted_is_discovered(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
     asking = discovers(asks=True).replace("name: discovers", "name: asks\n  times: 1")

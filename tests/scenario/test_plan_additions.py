@@ -40,6 +40,7 @@ def wanting(*, yes: bool = True, here: bool = False) -> RunRequest:
     return RunRequest(only=Phase.PLANNING, addition=addition, assume_yes=yes, interactive=here)
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_python_checks_what_is_added_and_the_rest_stays(tmp_path: Path) -> None:
     project = make_project(
         tmp_path, MINE, config={"phases": {"planning": {"task_size_tokens": 30_000}}}
@@ -84,6 +85,7 @@ async def test_a_limit_in_the_middle_leaves_the_plan_as_it_was(tmp_path: Path) -
     assert Project(project).load().state.decision is None
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_what_nobody_agreed_to_is_not_built(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("b", status="complete")])
     async with serving(scenario(adds(entry("c")))) as server:

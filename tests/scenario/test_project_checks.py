@@ -156,6 +156,7 @@ TAKES_THE_TEST_AWAY = """
 """
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_check_that_an_agent_removed_is_asked_for_by_the_next_run(tmp_path: Path) -> None:
     package = json.dumps({"name": "x", "scripts": {"test": "exit 3"}})
     config = {"phases": {"building": {"backpressure": ["detected"]}}}

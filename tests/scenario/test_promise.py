@@ -38,6 +38,7 @@ def outcomes(run: Run) -> list[IterationOutcome]:
     return [e.outcome for e in run.of(ev.IterationFinished)]
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_promise_alone_completes_the_task_through_the_gate(tmp_path: Path) -> None:
     run = await played(tmp_path, script(WRITES, f"say: {FINAL}"))
     assert outcomes(run) == [IterationOutcome.COMPLETE]
@@ -79,6 +80,7 @@ async def test_both_ways_at_once_are_one_claim(tmp_path: Path) -> None:
     assert outcomes(run) == [IterationOutcome.INCOMPLETE]
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_in_an_earlier_message_or_a_tool_result_it_is_no_claim(tmp_path: Path) -> None:
     earlier, last = f"{{say: {FINAL}, bash: ls}}", "say: That was it."
     run = await played(tmp_path, script(WRITES, earlier, f"bash: echo '{PROMISE}'", last, last))

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
@@ -23,6 +25,7 @@ def passes(project: Path) -> dict[str, bool]:
     return {story["id"]: story["passes"] for story in told(project, "prd.json")["userStories"]}
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_three_files_are_current_during_a_run_and_after_it(tmp_path: Path) -> None:
     project = make_project(
         tmp_path, [task("a"), task("b", verification_criteria=[f"$ {WAITS_FOR_GO}"])]

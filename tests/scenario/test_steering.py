@@ -103,6 +103,7 @@ def test_nothing_to_pause_is_said_plainly(tmp_path: Path) -> None:
     assert "No loop is running" in ran.stderr
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_steered_turn_hears_the_words(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     words = "Say it in French."

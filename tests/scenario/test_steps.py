@@ -52,6 +52,7 @@ def outcomes(run: Run) -> list[tuple[str, str]]:
     return [(e.step, e.outcome.value) for e in run.of(ev.StepFinished)]
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_steps_run_in_their_order_around_the_work(tmp_path: Path) -> None:
     steps: dict[str, Step] = {
         "once": command("echo once >> order.txt", once=True),
@@ -440,6 +441,7 @@ async def test_a_commit_holds_what_the_steps_before_it_made(tmp_path: Path) -> N
     assert "feat: a - Do a" in (tmp_path / "seen.txt").read_text()
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_step_cannot_weaken_a_check_for_the_next_task(tmp_path: Path) -> None:
     steps: dict[str, Step] = {"work": WORK, "sly": command("echo true > check.sh")}
     project = make_project(

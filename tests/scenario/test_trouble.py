@@ -49,6 +49,7 @@ def leaves_a_stray(task_id: str) -> str:
     """
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_an_iteration_that_costs_too_much_is_ended(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     async with serving(scenario(works_forever("a", context=100_000, output=4_000))) as server:
@@ -181,6 +182,7 @@ async def test_an_iteration_that_takes_too_long_is_ended(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_second_loop_is_refused_and_names_the_first(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
 

@@ -34,6 +34,7 @@ def edits(task_id: str, *commands: str) -> str:
 FILES = {"kept.txt": "1\r\n2\n", "gone.txt": "here\n", ".gitattributes": "* text=auto\n"}
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_task_is_undone_byte_for_byte_without_a_repository(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")], ["test -f new/a.txt"], files=FILES)
     script = scenario(

@@ -83,6 +83,7 @@ ADDS = (
 )
 
 
+@pytest.mark.usefixtures("played_cli")
 @pytest.mark.parametrize("approved", [True, pytest.param(False, marks=pytest.mark.long)])
 async def test_the_person_is_asked_about_exactly_these_tasks(
     tmp_path: Path, approved: bool
@@ -131,6 +132,7 @@ async def test_a_planned_task_without_a_check_is_said_in_the_approval(tmp_path: 
     assert "a command that can run" in prompt
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_nobody_agrees_unseen(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], ABSENT, files={"specs/greeter.md": SPEC})
     request = RunRequest(text="more", only=Phase.PLANNING, assume_yes=True)
