@@ -10,21 +10,16 @@ from pathlib import Path
 import psutil
 import pytest
 from claude_agent_sdk import (
-    AssistantMessage,
     ClaudeAgentOptions,
     ClaudeSDKClient,
     HookMatcher,
     Message,
     ResultMessage,
-    SystemMessage,
-    ToolResultBlock,
-    UserMessage,
 )
 from claude_agent_sdk.types import HookContext, HookInput, SyncHookJSONOutput
 
 from ralph_tui.demo.server import DUMMY_KEY, ModelServer
 from tests.harness.model import answered, cli_environment, serving
-from tests.harness.waiting import until
 
 
 async def _allow(_: HookInput, __: str | None, ___: HookContext) -> SyncHookJSONOutput:
@@ -46,24 +41,6 @@ class Session:
         result = self.heard[-1]
         assert isinstance(result, ResultMessage)
         return result
-
-    @property
-    def retries(self) -> list[object]:
-        return [
-            m.data["error_status"]
-            for m in self.heard
-            if isinstance(m, SystemMessage) and m.subtype == "api_retry"
-        ]
-
-    @property
-    def tool_results(self) -> list[object]:
-        return [
-            block.content
-            for m in self.heard
-            if isinstance(m, UserMessage) and isinstance(m.content, list)
-            for block in m.content
-            if isinstance(block, ToolResultBlock)
-        ]
 
 
 @contextlib.asynccontextmanager
@@ -87,71 +64,7 @@ async def session(
         yield Session(client, cwd)
 
 
-WORK = """
-scripts:
-  - name: work
-    when: "^Write a greeting"
-    turns:
-      - say: I will write it.
-        write: {path: hello.txt, content: "hello\\n"}
-        context: 21000
-        output: 70
-      - bash: cat hello.txt
-        context: 22000
-        output: 20
-        fault: {status: 529, times: 1}
-      - when: {last_result: "^hello$"}
-        say: It is there, and it says hello.
-        context: 23000
-        output: 10
-        fault: cut
-"""
-
-
-@pytest.mark.long
-async def test_the_cli_works_through_faults_and_reports_the_configured_usage(
-    tmp_path: Path,
-) -> None:
-    async with serving(WORK) as server, session(server, tmp_path) as claude:
-        result = await claude.ask("Write a greeting")
-
-        assert (result.is_error, result.result) == (False, "It is there, and it says hello.")
-        assert (claude.cwd / "hello.txt").read_text() == "hello\n"
-        assert claude.tool_results[-1] == "hello"
-        assert claude.retries[0] == 529
-        usages = [m.usage for m in claude.heard if isinstance(m, AssistantMessage) and m.usage]
-        assert [
-            u["input_tokens"] + u["cache_read_input_tokens"] + u["cache_creation_input_tokens"]
-            for u in usages
-        ] == [21000, 21000, 22000, 23000]
-        assert result.usage
-        # The CLI may count the one token announced by the stream that was cut.
-        assert result.usage["output_tokens"] in (100, 101)
-        assert [(r.turn, r.attempt) for r in answered(server)] == [
-            (0, 0),
-            (1, 0),
-            (1, 1),
-            (2, 0),
-            (2, 1),
-        ]
-        assert server.unmatched == []
-
-
-@pytest.mark.parametrize("fault", ["hang", pytest.param("stall", marks=pytest.mark.long)])
-async def test_a_hanging_answer_can_be_interrupted_and_the_session_goes_on(
-    fault: str, tmp_path: Path
-) -> None:
-    scenario = f"""
-scripts:
-  - {{when: Hang, turns: [{{say: one two three four, fault: {{kind: {fault}, times: forever}}}}]}}
-  - {{when: Go on, turns: [{{say: Gone on.}}]}}
-"""
-    async with serving(scenario) as server, session(server, tmp_path) as claude:
-        asking = asyncio.create_task(claude.ask("Hang"))
-        await until(lambda: answered(server) and claude.heard)
-        await claude.client.interrupt()
-        assert (await asking).subtype == "error_during_execution"
-        assert (await claude.ask("Go on")).result == "Gone on."
+WORK = "scripts: [{when: '^Write a greeting', turns: [{say: Hello.}]}]"
 
 
 AGENTS = """
@@ -179,14 +92,6 @@ async def test_sub_agents_and_later_prompts_have_scripts_of_their_own(tmp_path: 
         assert server.unmatched == []
         scripts = [r.script for r in answered(server)]
         assert scripts == ["^Delegate", *["^Count the files"] * 2, "^Delegate", "^HAND-OFF:"]
-
-
-async def test_what_no_script_covers_is_said_and_kept(tmp_path: Path) -> None:
-    async with serving(WORK) as server, session(server, tmp_path) as claude:
-        result = await claude.ask("Paint a picture")
-
-    assert result.result == "No script covers: Paint a picture"
-    assert server.unmatched == ["No script covers: Paint a picture"]
 
 
 async def test_the_cli_talks_to_the_loopback_only(

@@ -259,20 +259,3 @@ async def test_an_odd_end_of_a_turn_has_an_outcome_of_its_own(
     failures = [e.failure for e in run.of(ev.AgentFailed)]
     assert failures == ([FailureClass.REFUSAL] if outcome == "failed" else [])
     assert finished.reason
-
-
-@pytest.mark.long
-async def test_the_same_plan_and_model_lead_to_the_same_state(tmp_path: Path) -> None:
-    seen = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        project = make_project(tmp_path / name, [task("a")])
-        async with serving(scenario(finishes("a"))) as server:
-            run = await play(project, server)
-        kinds = [e.type for e in run.events if not e.transient and e.type != "notice"]
-        tasks = [
-            t.model_dump(exclude={"completed_at": True, "verification": {"at", "receipt"}})
-            for t in (task_of(project, "a"),)
-        ]
-        seen.append((sorted(kinds), tasks, run.end.reason, run.end.cost_usd))
-    assert seen[0] == seen[1]

@@ -227,13 +227,6 @@ class PlayedCli:
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_text(given["content"], encoding="utf-8")
                     return f"File created successfully at: {file}", False
-                case "Edit":
-                    file = self._file(given)
-                    text = file.read_text(encoding="utf-8")
-                    assert given["old_string"] in text
-                    changed = text.replace(given["old_string"], given["new_string"], 1)
-                    file.write_text(changed, encoding="utf-8")
-                    return f"The file {file} has been updated.", False
                 case "AskUserQuestion":
                     return f"The person has answered: {json.dumps(given['answers'])}", False
                 case _:
