@@ -28,7 +28,7 @@ ASK: Mapping[str, object] = {
 SOMEBODY = RunRequest(only=Phase.BUILDING, interactive=True)
 
 
-@pytest.mark.parametrize("yes", [True, pytest.param(False, marks=pytest.mark.long)])
+@pytest.mark.parametrize("yes", [True, False])
 @pytest.mark.long
 async def test_the_person_is_asked_whether_to_wait(tmp_path: Path, yes: bool) -> None:
     project = make_project(tmp_path, [task("a")])

@@ -121,8 +121,8 @@ SHELL = "bash: echo half > half.txt"
     ("sandbox", "tool"),
     [
         ("off", WRITES),
-        pytest.param("off", SHELL, marks=pytest.mark.long),
-        pytest.param("auto", SHELL, marks=[pytest.mark.long, pytest.mark.needs("sandbox")]),
+        ("off", SHELL),
+        pytest.param("auto", SHELL, marks=pytest.mark.needs("sandbox")),
     ],
 )
 async def test_a_persons_commit_between_two_calls_is_told_and_the_run_goes_on(
@@ -246,10 +246,7 @@ DISTURBS = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "command",
-    [c if "checkout" in c else pytest.param(c, marks=pytest.mark.long) for c in DISTURBS],
-)
+@pytest.mark.parametrize("command", DISTURBS)
 async def test_what_a_person_takes_from_under_the_agent_stops_the_run_and_says_why(
     tmp_path: Path, pause: Pause, command: str
 ) -> None:

@@ -478,14 +478,7 @@ async def test_validation_gives_up_after_its_rounds_and_has_them_again(tmp_path:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "phase",
-    [
-        Phase.VALIDATION,
-        pytest.param(Phase.DISCOVERY, marks=pytest.mark.long),
-        pytest.param(Phase.PLANNING, marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.parametrize("phase", [Phase.VALIDATION, Phase.DISCOVERY, Phase.PLANNING])
 async def test_a_phase_that_never_meets_its_criteria_is_not_left(
     tmp_path: Path, phase: Phase
 ) -> None:
