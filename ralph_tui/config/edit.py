@@ -1,14 +1,14 @@
 """Change one setting in the text of a settings file, and keep everything else, including comments."""
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import indent
 
 from pydantic import BaseModel
 
 from ralph_tui.config.template import plain_value, template, yaml_value
-from ralph_tui.config.yaml_reader import parse_entries
+from ralph_tui.config.yaml_reader import MAX_BYTES, parse_entries
 from ralph_tui.domain.errors import ConfigError
 
 INDENT = "  "
@@ -95,28 +95,12 @@ def _is_nested(value: object) -> bool:
 
 
 def _block_text(value: object) -> str:
-    inside = plain_value(value)
-    assert isinstance(inside, dict)
-    return "".join(
-        f"\n{INDENT}{_flow_text(name)}: {_flow_text(part)}" for name, part in inside.items()
+    import yaml
+
+    text = yaml.safe_dump(
+        yaml.safe_load(yaml_value(value)), default_flow_style=None, sort_keys=False, allow_unicode=True, width=MAX_BYTES
     )
-
-
-_PLAIN = re.compile(r"[A-Za-z./][\w./-]*(?: [\w./-]+)*")
-_NOT_PLAIN = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-
-
-def _flow_text(value: object) -> str:
-    if isinstance(value, Mapping):
-        return (
-            f"{{{', '.join(f'{_flow_text(n)}: {_flow_text(part)}' for n, part in value.items())}}}"
-        )
-    if isinstance(value, list):
-        return f"[{', '.join(map(_flow_text, value))}]"
-    if not isinstance(value, str):
-        return yaml_value(value)
-    plain = _PLAIN.fullmatch(value) and value.lower() not in _NOT_PLAIN
-    return value if plain else json.dumps(value, ensure_ascii=False)
+    return "\n" + indent(text.rstrip(), INDENT)
 
 
 def _with_text(text: str, root: object, path: list[str], value: str) -> str:
@@ -132,9 +116,9 @@ def _with_text(text: str, root: object, path: list[str], value: str) -> str:
     if isinstance(found, yaml.MappingNode):
         return _with_added(text, found, left, value, whole=False)
     assert isinstance(key_node, yaml.Node)  # `models:` with nothing in it yet
-    indent = INDENT * (key_node.start_mark.column // len(INDENT) + 1)
+    margin = INDENT * (key_node.start_mark.column // len(INDENT) + 1)
     return _with_inserted(
-        text, _line_end(text, key_node.end_mark.index), _block(left, value, indent)
+        text, _line_end(text, key_node.end_mark.index), _block(left, value, margin)
     )
 
 
@@ -227,11 +211,11 @@ def _below_template_line(text: str, key: str) -> int | None:
     return None if after[:1].isspace() else found.end()
 
 
-def _block(path: list[str], value: str, indent: str) -> str:
+def _block(path: list[str], value: str, margin: str) -> str:
     *sections, name = path
-    lines = [f"{indent}{INDENT * depth}{section}:" for depth, section in enumerate(sections)]
+    lines = [f"{margin}{INDENT * depth}{section}:" for depth, section in enumerate(sections)]
     space = "" if value.startswith("\n") else " "
-    return "\n".join([*lines, f"{indent}{INDENT * len(sections)}{name}:{space}{value}"]) + "\n"
+    return "\n".join([*lines, f"{margin}{INDENT * len(sections)}{name}:{space}{value}"]) + "\n"
 
 
 def _with_inserted(text: str, at: int, lines: str) -> str:

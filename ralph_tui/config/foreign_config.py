@@ -35,35 +35,23 @@ class UntranslatedKey(Model):
     reason: str
 
 
-class ForeignConfig(Model):
-    """The settings of another tool, translated."""
-
-    form: ForeignTool
-    settings: dict[str, Value]
-    """Values by the dotted names of ralph's settings."""
-    steps: dict[str, dict[str, object]]
-    """Steps in the form of ralph's settings; empty when the file has none."""
-    commands: dict[str, str]
-    """Every shell command in the file, by the key or step it comes from."""
-    left_out: tuple[UntranslatedKey, ...]
-    markers: dict[str, tuple[str, ...]]
-    """By step, the files (relative to the project) that mark it as done."""
-    remarks: tuple[str, ...]
-
-
 _NO_SETTING = "this ralph has no such setting"
 
 
 @dataclass
-class Translation:
-    """Collects the translation of one file."""
+class ForeignConfig:
+    """The settings of another tool, translated."""
 
     form: ForeignTool
     settings: dict[str, Value] = field(default_factory=dict)
+    """Values by the dotted names of ralph's settings."""
     steps: dict[str, dict[str, object]] = field(default_factory=dict)
+    """Steps in the form of ralph's settings; empty when the file has none."""
     commands: dict[str, str] = field(default_factory=dict)
+    """Every shell command in the file, by the key or step it comes from."""
     left_out: list[UntranslatedKey] = field(default_factory=list)
     markers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By step, the files (relative to the project) that mark it as done."""
     remarks: list[str] = field(default_factory=list)
     lines: Mapping[str, int] = field(default_factory=dict)
     """The line of each key."""
@@ -78,18 +66,6 @@ class Translation:
     def leave_out(self, source: str, reason: str) -> None:
         self.left_out.append(
             UntranslatedKey(key=source, line=self.lines.get(source, 0), reason=reason)
-        )
-
-    @property
-    def result(self) -> ForeignConfig:
-        return ForeignConfig(
-            form=self.form,
-            settings=self.settings,
-            steps=self.steps,
-            commands=self.commands,
-            left_out=tuple(self.left_out),
-            markers=self.markers,
-            remarks=tuple(self.remarks),
         )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ralph_tui.config.foreign_config import ForeignConfig, ForeignTool, Translation
+from ralph_tui.config.foreign_config import ForeignConfig, ForeignTool
 
 _PROFILES = {
     "quality": {"planning": "opus", "execution": "opus", "verification": "opus"},
@@ -59,7 +59,7 @@ def translate_hybrid(value: Mapping[str, object], lines: Mapping[str, int]) -> F
     Args:
         lines: The line of each key by dotted name.
     """
-    made = Translation(ForeignTool.HYBRID, lines=lines)
+    made = ForeignConfig(ForeignTool.HYBRID, lines=lines)
     for name, inside in value.items():
         if name == "quality_checks":
             _translate_checks(made, inside)
@@ -68,10 +68,10 @@ def translate_hybrid(value: Mapping[str, object], lines: Mapping[str, int]) -> F
         elif inside not in ("", None):
             made.leave_out(name, _REASONS.get(name, _UNKNOWN))
     _translate_models(made, value)
-    return made.result
+    return made
 
 
-def _translate_section(made: Translation, section: str, inside: Mapping[str, object]) -> None:
+def _translate_section(made: ForeignConfig, section: str, inside: Mapping[str, object]) -> None:
     for name, value in inside.items():
         key = f"{section}.{name}"
         why = _REASONS.get(key) or _REASONS.get(section) or _UNKNOWN
@@ -85,7 +85,7 @@ def _translate_section(made: Translation, section: str, inside: Mapping[str, obj
             made.leave_out(key, why)
 
 
-def _adopted(made: Translation, key: str, value: str) -> bool:
+def _adopted(made: ForeignConfig, key: str, value: str) -> bool:
     if key == "defaults.timeout_minutes":
         if value.isdecimal() and int(value) > 0:
             made.adopt(key, "phases.building.iteration_timeout_seconds", int(value) * _MINUTE)
@@ -105,7 +105,7 @@ def _adopted(made: Translation, key: str, value: str) -> bool:
     return True
 
 
-def _translate_checks(made: Translation, inside: object) -> None:
+def _translate_checks(made: ForeignConfig, inside: object) -> None:
     named = inside if isinstance(inside, Mapping) else {"": inside}
     found: dict[str, str] = {}
     for name, command in named.items():
@@ -121,7 +121,7 @@ def _translate_checks(made: Translation, inside: object) -> None:
         made.commands.update(found)
 
 
-def _translate_models(made: Translation, value: Mapping[str, object]) -> None:
+def _translate_models(made: ForeignConfig, value: Mapping[str, object]) -> None:
     defaults, given = value.get("defaults"), value.get("profiles")
     chosen = str(defaults.get("profile", "")) if isinstance(defaults, Mapping) else ""
     profiles = given if isinstance(given, Mapping) else {}

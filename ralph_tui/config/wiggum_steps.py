@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
-from ralph_tui.config.foreign_config import ForeignConfig, ForeignTool, Translation
+from ralph_tui.config.foreign_config import ForeignConfig, ForeignTool
 from ralph_tui.config.step_settings import AGENT, COMMAND, COMMIT, NOOP, README, WORK
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
@@ -53,7 +53,7 @@ _COMMIT_REASONS = {
 
 
 def translate_wiggum(value: Mapping[str, object]) -> ForeignConfig:
-    made = Translation(ForeignTool.WIGGUM)
+    made = ForeignConfig(ForeignTool.WIGGUM)
     for name, inside in value.items():
         if name == "max_loops_per_task":
             if isinstance(inside, int):
@@ -79,7 +79,7 @@ def translate_wiggum(value: Mapping[str, object]) -> ForeignConfig:
     if WORK not in made.steps:
         made.steps[WORK] = {}
         made.remarks.append("No step of the file works on tasks, so the work is last.")
-    return made.result
+    return made
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _work_index(steps: Sequence[object]) -> int | None:
 
 
 def _translate_step(
-    made: Translation, place: str, step: Mapping[str, object], *, is_work: bool
+    made: ForeignConfig, place: str, step: Mapping[str, object], *, is_work: bool
 ) -> None:
     kind = str(step["type"])
     if is_work:
@@ -129,17 +129,16 @@ def _translate_step(
         made.leave_out(place, f"ralph has no step of type {kind!r}; a package can bring one")
 
 
-def _translate_work(made: Translation, place: str, step: Mapping[str, object]) -> None:
+def _translate_work(made: ForeignConfig, place: str, step: Mapping[str, object]) -> None:
     config = _config(step)
     made.steps[WORK] = {}
     if isinstance(model := config.get("model"), str) and model:
         made.adopt(f"{place}.config.model", "models.primary", model)
     timeout = "config.timeout" if "timeout" in config else "timeout"
     given = config.get("timeout", step.get("timeout"))
-    if given not in (None, ""):
-        _adopt_duration(
-            made, f"{place}.{timeout}", given, "phases.building.iteration_timeout_seconds"
-        )
+    limit = None if given in (None, "") else _seconds(made, f"{place}.{timeout}", given)
+    if limit is not None:
+        made.adopt(f"{place}.{timeout}", "phases.building.iteration_timeout_seconds", limit)
     if "timeout" in config and "timeout" in step:
         made.leave_out(f"{place}.timeout", "the limit of the session is the limit of the iteration")
     if config.get("prompt_file"):
@@ -153,7 +152,7 @@ def _translate_work(made: Translation, place: str, step: Mapping[str, object]) -
     _leave_out_rest(made, place, step, {"model", "timeout", "prompt_file"})
 
 
-def _translate_agent(made: Translation, place: str, step: Mapping[str, object]) -> None:
+def _translate_agent(made: ForeignConfig, place: str, step: Mapping[str, object]) -> None:
     config = _config(step)
     prompt = config.get("prompt_file")
     settings: dict[str, object] = {
@@ -171,7 +170,7 @@ def _translate_agent(made: Translation, place: str, step: Mapping[str, object]) 
     _leave_out_rest(made, place, step, {"prompt_file", "model", "marker_file", "timeout"})
 
 
-def _translate_command(made: Translation, place: str, step: Mapping[str, object]) -> None:
+def _translate_command(made: ForeignConfig, place: str, step: Mapping[str, object]) -> None:
     config = _config(step)
     run = config.get("command")
     if not isinstance(run, str) or not run.strip():
@@ -183,7 +182,7 @@ def _translate_command(made: Translation, place: str, step: Mapping[str, object]
     _leave_out_rest(made, place, step, {"command", "timeout"})
 
 
-def _translate_commit(made: Translation, place: str, step: Mapping[str, object]) -> None:
+def _translate_commit(made: ForeignConfig, place: str, step: Mapping[str, object]) -> None:
     config = _config(step)
     if step.get("enabled") is False or config.get("enabled") is False:
         made.leave_out(place, "it is switched off, as git.commit is")
@@ -209,7 +208,7 @@ def _translate_commit(made: Translation, place: str, step: Mapping[str, object])
 
 
 def _leave_out_rest(
-    made: Translation, place: str, step: Mapping[str, object], taken: set[str]
+    made: ForeignConfig, place: str, step: Mapping[str, object], taken: set[str]
 ) -> None:
     for name in _config(step):
         if name not in taken:
@@ -221,7 +220,7 @@ def _leave_out_rest(
 
 
 def _add_step(
-    made: Translation,
+    made: ForeignConfig,
     place: str,
     step: Mapping[str, object],
     settings: dict[str, object],
@@ -234,20 +233,15 @@ def _add_step(
         timeout: The timeout in `config`, used when the step itself has none.
     """
     if step.get("timeout") not in (None, ""):
-        _set_seconds(made, f"{place}.timeout", step["timeout"], settings, "timeout_seconds")
+        settings["timeout_seconds"] = _seconds(made, f"{place}.timeout", step["timeout"])
         if timeout not in (None, ""):
             made.leave_out(f"{place}.config.timeout", "the timeout of the step itself applies")
     elif timeout not in (None, ""):
-        _set_seconds(made, f"{place}.config.timeout", timeout, settings, "timeout_seconds")
+        settings["timeout_seconds"] = _seconds(made, f"{place}.config.timeout", timeout)
     if isinstance(retries := step.get("max_retries"), int) and retries:
         settings["retries"] = retries
-        _set_seconds(
-            made,
-            f"{place}.retry_delay",
-            step.get("retry_delay", "1s"),
-            settings,
-            "retry_delay_seconds",
-        )
+        delay = _seconds(made, f"{place}.retry_delay", step.get("retry_delay", "1s"))
+        settings["retry_delay_seconds"] = delay
     elif "retry_delay" in step:
         made.leave_out(f"{place}.retry_delay", "there is no retry without max_retries")
     if step.get("continue_on_error") is True:
@@ -256,18 +250,21 @@ def _add_step(
         settings["enabled"] = False
     breaker = step.get("circuit_breaker")
     if isinstance(breaker, Mapping) and isinstance(breaker.get("threshold"), int):
-        inside: dict[str, object] = {"threshold": breaker["threshold"]}
         reset = breaker.get("reset_after", "30s")
-        _set_seconds(
-            made, f"{place}.circuit_breaker.reset_after", reset, inside, "reset_after_seconds"
+        after = _seconds(made, f"{place}.circuit_breaker.reset_after", reset)
+        settings["breaker"] = _given(
+            {"threshold": breaker["threshold"], "reset_after_seconds": after}
         )
-        settings["breaker"] = inside
     name = _unique_name(made, str(step.get("name") or settings["type"]))
-    made.steps[name] = settings
+    made.steps[name] = _given(settings)
     return name
 
 
-def _unique_name(made: Translation, wanted: str) -> str:
+def _given(settings: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _unique_name(made: ForeignConfig, wanted: str) -> str:
     base = _BAD_NAME.sub("-", wanted).strip("-._")[:60] or "step"
     name, number = f"{base}-step" if base == WORK else base, 2
     while name in made.steps:
@@ -275,23 +272,12 @@ def _unique_name(made: Translation, wanted: str) -> str:
     return name
 
 
-def _set_seconds(
-    made: Translation, source: str, given: object, settings: dict[str, object], name: str
-) -> None:
-    """Set a duration in seconds, or leave it out."""
+def _seconds(made: ForeignConfig, source: str, given: object) -> float | None:
+    """Return a duration in seconds; leave out what is none."""
     seconds = parsed_duration(given)
     if seconds is None:
         made.leave_out(source, _VARIABLE if "${" in str(given) else _DURATION)
-    else:
-        settings[name] = seconds
-
-
-def _adopt_duration(made: Translation, source: str, given: object, key: str) -> None:
-    seconds = parsed_duration(given)
-    if seconds is None:
-        made.leave_out(source, _VARIABLE if "${" in str(given) else _DURATION)
-    else:
-        made.adopt(source, key, seconds)
+    return seconds
 
 
 def parsed_duration(given: object) -> float | None:
