@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
-_SWEEP_EVERY = 100
+_SWEEP_EVERY = 400
 """Tests of a worker between two sweeps, which take a third of a second."""
 
 _ended = 0

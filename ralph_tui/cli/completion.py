@@ -5,7 +5,7 @@ could read as anything but a plain word is not offered, and special characters a
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
@@ -51,26 +51,18 @@ def _tasks(context: typer.Context) -> "tuple[Task, ...]":
     return read_tasks(root) if root else ()
 
 
-def _titles(tasks: "Iterable[Task]") -> Iterator[tuple[str, str]]:
-    return ((task.id, task.title) for task in tasks)
+def _tasks_that(belongs: "Callable[[Task], bool]") -> Callable[[typer.Context, str], Offers]:
+    def complete(context: typer.Context, incomplete: str) -> Offers:
+        found = ((task.id, task.title) for task in _tasks(context) if belongs(task))
+        return _offered(found, incomplete)
+
+    return complete
 
 
-def open_tasks(context: typer.Context, incomplete: str) -> Offers:
-    left = (task for task in _tasks(context) if task.status != "complete")
-    return _offered(_titles(left), incomplete)
-
-
-def blocked_tasks(context: typer.Context, incomplete: str) -> Offers:
-    left = (task for task in _tasks(context) if task.status == "blocked")
-    return _offered(_titles(left), incomplete)
-
-
-def held_tasks(context: typer.Context, incomplete: str) -> Offers:
-    return _offered(_titles(task for task in _tasks(context) if task.is_held), incomplete)
-
-
-def every_task(context: typer.Context, incomplete: str) -> Offers:
-    return _offered(_titles(_tasks(context)), incomplete)
+every_task = _tasks_that(lambda _: True)
+open_tasks = _tasks_that(lambda task: task.status != "complete")
+blocked_tasks = _tasks_that(lambda task: task.status == "blocked")
+held_tasks = _tasks_that(lambda task: task.is_held)
 
 
 def open_questions(context: typer.Context, incomplete: str) -> Offers:

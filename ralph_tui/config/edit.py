@@ -98,7 +98,11 @@ def _block_text(value: object) -> str:
     import yaml
 
     text = yaml.safe_dump(
-        yaml.safe_load(yaml_value(value)), default_flow_style=None, sort_keys=False, allow_unicode=True, width=MAX_BYTES
+        yaml.safe_load(yaml_value(value)),
+        default_flow_style=None,
+        sort_keys=False,
+        allow_unicode=True,
+        width=MAX_BYTES,
     )
     return "\n" + indent(text.rstrip(), INDENT)
 

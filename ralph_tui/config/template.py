@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel
 
-from ralph_tui.config.env_vars import VARIABLES
 from ralph_tui.config.setting_names import description, known_keys, topics
 
 _HEADER = """\
@@ -56,22 +55,3 @@ def yaml_value(value: object) -> str:
         return f'"{escaped}"'
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return short if not isinstance(value, float) or float(short) == value else repr(value)
-
-
-def markdown_tables() -> str:
-    """Return a Markdown table for each topic, with each setting's default, variable and meaning."""
-    variables = {key: name for name, key in VARIABLES.items()}
-    lines: list[str] = []
-    last = None
-    for key, topic in topics().items():
-        if topic is not last:
-            last = topic
-            lines += [
-                *([""] if lines else []),
-                *(f"## {topic.name}", "", topic.about, ""),
-                *("| Setting | Default | Variable | Meaning |", "| --- | --- | --- | --- |"),
-            ]
-        default = yaml_value(known_keys()[key].get_default(call_default_factory=True))
-        variable = f"`{variables[key]}`" if key in variables else ""
-        lines.append(f"| `{key}` | `{default}` | {variable} | {description(key)} |")
-    return "\n".join(lines)

@@ -20,11 +20,12 @@ from ralph_tui.config.load import (
 from ralph_tui.config.retired import RETIRED
 from ralph_tui.config.setting_names import description, known_keys, topics
 from ralph_tui.config.settings import Settings
-from ralph_tui.config.template import markdown_tables, template
+from ralph_tui.config.template import template
 from ralph_tui.config.topics import TOPICS
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.variable_references import Reference
 from ralph_tui.store.layout import Layout
+from tests.tools.reference import settings_tables
 
 SEEDS = Path(__file__).with_name("seeds_config.yaml")
 ITERATIONS = "phases.building.max_iterations"
@@ -330,7 +331,7 @@ def test_every_setting_is_described() -> None:
 
 def test_the_tables_of_settings_are_fresh() -> None:
     page = Path(__file__).parents[2] / "docs/settings.md"
-    assert markdown_tables() in page.read_text(encoding="utf-8")
+    assert settings_tables() in page.read_text(encoding="utf-8")
 
 
 def test_each_topic_has_settings_that_stand_together() -> None:

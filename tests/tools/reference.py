@@ -6,6 +6,7 @@ Commands come from the command tree, the fields of plans and events from their J
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 import typer
@@ -13,6 +14,9 @@ from typer.core import TyperGroup
 
 from ralph_tui.cli.app import GROUPS, SHORT_FORMS, command_tree
 from ralph_tui.cli.json_schemas import json_schema
+from ralph_tui.config.env_vars import VARIABLES
+from ralph_tui.config.setting_names import description, known_keys, topics
+from ralph_tui.config.template import yaml_value
 from tests.tools.house import ROOT
 
 DOCS = ROOT / "docs"
@@ -182,6 +186,20 @@ def _text(text: str) -> str:
 
 def _cell(text: str) -> str:
     return _text(" ".join(text.split())).replace("|", "\\|")
+
+
+def settings_tables() -> str:
+    """Return a Markdown table for each topic, with each setting's default, variable and meaning."""
+    variables = {key: name for name, key in VARIABLES.items()}
+    lines: list[str] = []
+    for topic, keys in groupby(topics(), lambda key: topics()[key]):
+        lines += [*([""] if lines else []), f"## {topic.name}", "", topic.about, ""]
+        lines += ["| Setting | Default | Variable | Meaning |", "| --- | --- | --- | --- |"]
+        for key in keys:
+            default = yaml_value(known_keys()[key].get_default(call_default_factory=True))
+            variable = f"`{variables[key]}`" if key in variables else ""
+            lines.append(f"| `{key}` | `{default}` | {variable} | {description(key)} |")
+    return "\n".join(lines)
 
 
 PAGES = {"commands.md": commands_page, "plan.md": plan_page, "events.md": events_page}

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -55,19 +55,19 @@ def typecheck(context: typer.Context, project_root: ProjectRoot = None) -> None:
 @deps.command(epilog=examples("ralph deps add --dev hypothesis"))
 def add(packages: Packages, *, dev: Dev = False, project_root: ProjectRoot = None) -> None:
     """Add packages to the dependencies."""
-    _exit(_run(["uv", "add", *(["--dev"] if dev else []), "--", *packages], project_root))
+    _uv(project_root, "add", *(["--dev"] if dev else []), "--", *packages)
 
 
 @deps.command(epilog=examples("ralph deps remove hypothesis"))
 def remove(packages: Packages, *, dev: Dev = False, project_root: ProjectRoot = None) -> None:
     """Remove packages from the dependencies."""
-    _exit(_run(["uv", "remove", *(["--dev"] if dev else []), "--", *packages], project_root))
+    _uv(project_root, "remove", *(["--dev"] if dev else []), "--", *packages)
 
 
 @deps.command(epilog=examples("ralph deps sync"))
 def sync(project_root: ProjectRoot = None) -> None:
     """Install the locked dependencies."""
-    _exit(_run(["uv", "sync"], project_root))
+    _uv(project_root, "sync")
 
 
 _MISSING = {
@@ -97,19 +97,19 @@ def _check(name: str, more: list[str], project_root: Path | None) -> None:
             "Run the one you mean yourself, or leave the arguments out.",
         )
     for one in found:
-        if status := _shell(one.command, more, root):
-            _exit(status)
-    _exit(0)
+        if one.command.split()[:1] == ["uv"] and shutil.which("uv") is None:
+            raise _no_uv()
+        command = f'{one.command} "$@"' if more else one.command
+        if status := _call(["sh", "-c", command, "ralph", *more], root):
+            raise typer.Exit(status)
+    raise typer.Exit(0)
 
 
-def _run(command: list[str], project_root: Path | None) -> int:
-    return _call(command, project_directory(project_root))
-
-
-def _shell(command: str, more: list[str], root: Path) -> int:
-    if command.split()[:1] == ["uv"] and shutil.which("uv") is None:
-        raise _no_uv()
-    return _call(["sh", "-c", f'{command} "$@"' if more else command, "ralph", *more], root)
+def _uv(project_root: Path | None, *words: str) -> NoReturn:
+    try:
+        raise typer.Exit(_call(["uv", *words], project_directory(project_root)))
+    except FileNotFoundError as error:
+        raise _no_uv() from error
 
 
 def _no_uv() -> SetupError:
@@ -117,12 +117,5 @@ def _no_uv() -> SetupError:
 
 
 def _call(command: list[str], root: Path) -> int:
-    try:
-        status = subprocess.run(command, cwd=root, check=False).returncode
-    except FileNotFoundError as error:
-        raise _no_uv() from error
+    status = subprocess.run(command, cwd=root, check=False).returncode
     return status if status >= 0 else 128 - status  # a shell's status for "killed by a signal"
-
-
-def _exit(status: int) -> None:
-    raise typer.Exit(status)

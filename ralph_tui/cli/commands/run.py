@@ -1,7 +1,7 @@
 """`ralph run`, `discover`, `plan`, `regenerate-plan`, `build` and `validate`: run the loop."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -161,7 +161,7 @@ def _start(
             overrides = {**overrides, **_BASELINE}
         launched = launch_project(root, overrides, request)
         starter = background_starter(
-            root, command, _background_options(options), _background_build_options(options)
+            root, command, _words(options, _BACKGROUND), _words(options, _BACKGROUND_BUILD)
         )
         return replace(launched, continue_in_background=starter)
 
@@ -258,21 +258,21 @@ def _seconds(minutes: float | None) -> float | None:
     return None if minutes is None else minutes * 60
 
 
-def _background_options(options: RunOptions) -> list[str]:
-    words = ["--yes"] if options.yes else []
-    words += ["--no-input"] if options.no_input else []
-    words += ["--no-baseline"] if options.no_baseline else []
-    words += ["--no-archive"] if options.no_archive else []
-    words += ["--allow-unverified"] if options.allow_unverified else []
-    words += ["--answers", str(options.answers.resolve())] if options.answers else []
-    words += ["--timeout", f"{options.timeout:g}"] if options.timeout is not None else []
-    words += ["--rate", str(options.rate)] if options.rate is not None else []
-    words += ["--verbose"] if options.verbose else []
-    return [*words, "--model", options.model] if options.model else words
+_BACKGROUND = (
+    *("yes", "no_input", "no_baseline", "no_archive", "allow_unverified"),
+    *("answers", "timeout", "rate", "verbose", "model"),
+)
+"""The options that a run keeps in the background. Its limits are what is left of them."""
+
+_BACKGROUND_BUILD = ("once", "prompt")
 
 
-def _background_build_options(options: RunOptions) -> list[str]:
-    if not isinstance(options, BuildOptions):
-        return []
-    words = ["--once"] if options.once else []
-    return [*words, "--prompt", str(options.prompt.resolve())] if options.prompt else words
+def _words(options: RunOptions, names: Iterable[str]) -> list[str]:
+    words: list[str] = []
+    for name in names:
+        value = getattr(options, name, None)
+        if value is not None and value is not False:
+            words.append(f"--{name.replace('_', '-')}")
+        if value is not None and not isinstance(value, bool):
+            words.append(str(value.resolve() if isinstance(value, Path) else value))
+    return words

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ralph_tui.agent.login import check_address, check_login, login, try_login
 from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.doctor.guard_layers import Finding, check_layers
-from ralph_tui.cli.doctor.preflight import needs_uv, plan_of_another, uv_version
+from ralph_tui.cli.doctor.preflight import first_words, needs_uv, plan_of_another, uv_version
 from ralph_tui.cli.doctor.trial import last_trial, try_checks_of
 from ralph_tui.config.load import config_paths, load_settings, old_settings_notice
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
@@ -91,22 +91,10 @@ def _orphans(start: Path) -> Finding:
 
 
 def cli_version() -> str:
-    path = _bundled_cli()
+    path, repair = _bundled_cli(), f"Install it again: uv sync --reinstall-package {SDK}"
     if path is None:
-        raise SetupError(
-            "the Claude Code CLI is missing from the SDK.",
-            f"Install it again: uv sync --reinstall-package {SDK}",
-        )
-    try:
-        done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=30, check=True
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise SetupError(
-            f"the Claude Code CLI ({path}) does not run: {error}.",
-            f"Install it again: uv sync --reinstall-package {SDK}",
-        ) from error
-    return done.stdout.strip()
+        raise SetupError("the Claude Code CLI is missing from the SDK.", repair)
+    return first_words("the Claude Code CLI", (str(path), "--version"), repair)
 
 
 def _bundled_cli() -> Path | None:
@@ -136,18 +124,17 @@ def _finding(name: str, check: Callable[[], str], suffix: str) -> Finding:
     return Finding(name, ok=True, text=f"{text}, {suffix}" if suffix else text)
 
 
+def _asked(cwd: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        words, cwd=cwd, capture_output=True, text=True, errors="replace", check=False
+    )
+
+
 def _git(start: Path) -> Finding:
     advice = "With a repository, agents can read the project's history. `git init` creates one."
     if shutil.which("git") is None:
         return Finding("git", ok=False, text="not installed", advice=advice, needed=False)
-    done = subprocess.run(
-        ["git", "rev-parse", "--show-toplevel"],
-        cwd=start,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    done = _asked(start, "git", "rev-parse", "--show-toplevel")
     if done.returncode != 0:
         return Finding("git", ok=False, text="not a repository", advice=advice, needed=False)
     from ralph_tui.engine.safety.repository_status import repository_notices
@@ -168,14 +155,7 @@ def _is_python(root: Path) -> bool:
 
 
 def _python(root: Path) -> Finding:
-    done = subprocess.run(
-        ["uv", "python", "find"],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    done = _asked(root, "uv", "python", "find")
     if done.returncode == 0:
         return Finding("python", ok=True, text=done.stdout.strip(), needed=False)
     error = one_line(done.stderr.strip().removeprefix("error: "))

@@ -22,13 +22,19 @@ def uv_version() -> str:
 
 def tool_version(command: str, install: str, repair: str = "") -> str:
     name, *arguments = command.split()
-    repair = repair or f"Repair it until `{command}` works"
     path = shutil.which(name)
     if path is None:
         raise SetupError(f"{name} is not installed, or not on the PATH.", f"Install it: {install}")
+    repair = repair or f"Repair it until `{command}` works"
+    return first_words(name, (path, *arguments), repair)
+
+
+def first_words(name: str, command: tuple[str, ...], repair: str) -> str:
+    """Return what a program prints, such as its version; raise with `repair` if it does not work."""
+    path = command[0]
     try:
         done = subprocess.run(
-            [path, *arguments],
+            command,
             capture_output=True,
             text=True,
             errors="replace",

@@ -102,9 +102,9 @@ class JournalLibrary:
         return self._size() < read
 
     def events(self, start: int, end: int) -> list[Event]:
-        return list(islice(self._between(start, end), MAX_EVENTS))
+        return list(islice(self.between(start, end), MAX_EVENTS))
 
-    def _between(self, start: int, end: int) -> Iterator[Event]:
+    def between(self, start: int, end: int) -> Iterator[Event]:
         for offset, event in read_events(self.path, start):
             if end and offset > end:
                 return
@@ -117,7 +117,7 @@ class JournalLibrary:
         for attempt in reversed(attempts):
             gates = [
                 event
-                for event in self._between(attempt.start, attempt.end)
+                for event in self.between(attempt.start, attempt.end)
                 if isinstance(event, GateFinished) and event.task_id == task_id
             ]
             if gates:
