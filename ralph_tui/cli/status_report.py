@@ -170,11 +170,7 @@ def status_json(
     owner: Owner | None,
     sessions: tuple[SessionRecord, ...],
 ) -> dict[str, JsonValue]:
-    """Return the project's status as a JSON object with stable fields.
-
-    Args:
-        sessions: The sessions to list; if empty, the field is left out.
-    """
+    """Return the project's status as a JSON object with stable fields."""
     state, plan = documents.state, documents.plan
     current, following = plan.get_current_task(), plan.get_next_task()
     return {

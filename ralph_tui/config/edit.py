@@ -41,11 +41,7 @@ def template_of(name: str) -> str:
 
 
 def with_setting(text: str, key: str, value: object, path: Path) -> str:
-    """Return the text with `key` set to `value`. A new setting is added to its section if the section exists.
-
-    Raises:
-        ConfigError: The file is invalid, or is written in a way that cannot be edited automatically.
-    """
+    """Return the text with `key` set to `value`. A new setting is added to its section if the section exists."""
     import yaml
 
     before = {e.key: e.value for e in parse_entries(text, path)}

@@ -54,11 +54,6 @@ _SEVERAL = "it has more than one value"
 
 
 def translate_hybrid(value: Mapping[str, object], lines: Mapping[str, int]) -> ForeignConfig:
-    """Translate the settings of Ralph Hybrid.
-
-    Args:
-        lines: The line of each key by dotted name.
-    """
     made = ForeignConfig(ForeignTool.HYBRID, lines=lines)
     for name, inside in value.items():
         if name == "quality_checks":

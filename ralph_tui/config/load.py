@@ -71,11 +71,7 @@ def value_sources(
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,
 ) -> Mapping[str, str]:
-    """Return the source of each value: `default`, `/path/config.yaml:12`, a variable, or `command line`.
-
-    Args:
-        overrides: Command line values by dotted key; None counts as not given.
-    """
+    """Return the source of each value: `default`, `/path/config.yaml:12`, a variable, or `command line`."""
     chosen = _effective_entries(root, overrides, environ, home)
     return {key: chosen[key].where if key in chosen else DEFAULT for key in known_keys()}
 

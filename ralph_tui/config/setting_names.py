@@ -60,11 +60,7 @@ def description(key: str) -> str:
 
 
 def nearest(key: str) -> str | None:
-    """Return the setting or section that an unknown `key` most likely means, or None.
-
-    Prefers a misspelled name in the right section, then the right name in a wrong section, then the most
-    similar key.
-    """
+    """Return the setting or section that an unknown `key` most likely means, or None."""
     section, _, name = key.rpartition(".")
     moved = [one for one in (*known_keys(), *sections()) if one.endswith(f".{name}")]
     if not section and len(moved) == 1:  # the whole name, one level too high

@@ -139,12 +139,7 @@ class Adoption:
 
 @dataclass(frozen=True)
 class WantedFiles:
-    """Which files a person wants beside the usual ones.
-
-    Attributes:
-        prompts: Whether to write the prompts of the phases.
-        template: The tool whose limits the settings start with; empty for ralph's own.
-    """
+    """Which files a person wants beside the usual ones, and the tool whose limits the settings start with."""
 
     prompts: bool
     template: str

@@ -38,11 +38,6 @@ def finish(
     written: bool,
     results: "dict[str, GateResult] | None" = None,
 ) -> None:
-    """Print the result of an import.
-
-    Args:
-        results: What the gate found about tasks that the file marks as complete.
-    """
     from ralph_tui.present.sections.import_parts import import_done
 
     checked = {

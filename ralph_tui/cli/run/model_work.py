@@ -36,11 +36,7 @@ def _is_file(words: Sequence[str]) -> bool:
 def require_consent(
     settings: "Settings", spent: float, what: Mapping[str, str], *, yes: bool
 ) -> None:
-    """Print what is sent to which model and what it may cost, and ask before anything is sent.
-
-    Args:
-        spent: What the project has cost so far, in US dollars.
-    """
+    """Print what is sent to which model and what it may cost, and ask before anything is sent."""
     out_facts({**what, "model": settings.models.planning, "cost": most_it_costs(settings, spent)})
     if yes:
         return
