@@ -124,8 +124,9 @@ def _report_os_error(error: OSError) -> int:
     # Standard output has no file name, unlike the files that commands open.
     if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return _report_unwritable_stdout(error)
-    if isinstance(error, PermissionError) and error.filename is not None:
-        return _report_forbidden_path(os.fsdecode(error.filename))
+    refused = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+    if refused and error.filename is not None:
+        return _report_forbidden_path(os.fsdecode(error.filename), str(error.strerror))
     return _report_unexpected(error)
 
 
@@ -136,13 +137,11 @@ def _report_unwritable_stdout(error: OSError) -> int:
     return int(ExitCode.ERROR)
 
 
-def _report_forbidden_path(path: str) -> int:
-    fail(
-        RalphError(
-            f"{path} cannot be used: permission denied.",
-            "Check who owns it and its permissions, then run the command again.",
-        )
-    )
+def _report_forbidden_path(path: str, why: str) -> int:
+    hint = "Check who owns it and its permissions, then run the command again."
+    if Path(path).is_relative_to(Path.home()):
+        hint += " With a home that is read-only, set XDG_STATE_HOME and CLAUDE_CONFIG_DIR to other directories."
+    fail(RalphError(f"{path} cannot be used: {why.lower()}.", hint))
     return int(ExitCode.ERROR)
 
 

@@ -202,13 +202,7 @@ async def beside(project: Path, text: str) -> AsyncIterator[None]:
 async def played(
     root: Path, package: Package, around: Surrounding = AS_USUAL, *, sandbox: bool
 ) -> Result:
-    """Play a package from `ralph init` to `ralph undo`.
-
-    Args:
-        root: An empty directory.
-        around: What surrounds the repository.
-        sandbox: Whether the agent's commands and the checks are confined.
-    """
+    """Play a package from `ralph init` to `ralph undo` in an empty directory."""
     project = await asyncio.to_thread(make, root, package, around)
     given = {n: v for n, v in around.environment.items() if v is not None}
     with mock.patch.dict(os.environ, given):

@@ -88,8 +88,9 @@ def _download(source: Source, directory: Path) -> None:
         _run("npm", "pack", "--silent", f"{source.name}@{source.version}", cwd=directory)
     else:
         _lists(directory)
-        pair = f"{source.name}={source.version}"
-        _run(*_APT, "source", "--download-only", "--only-source", pair, cwd=directory)
+        crate = source.name.startswith("librust-")  # a binary package that holds a crate's sources
+        how = ("download",) if crate else ("source", "--download-only", "--only-source")
+        _run(*_APT, *how, f"{source.name}={source.version}", cwd=directory)
 
 
 def _archive(directory: Path) -> Path:
@@ -97,12 +98,7 @@ def _archive(directory: Path) -> Path:
 
 
 def fetched(source: Source) -> Path:
-    """The archive, from the cache or from its registry.
-
-    Raises:
-        RegistryError: The registry was not reached, or has no such package.
-        ValueError: It is not the package that the table names.
-    """
+    """The archive, from the cache or from its registry."""
     kept = CACHE / source.registry / f"{source.name.replace('/', '+')}-{source.version}"
     kept.parent.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
@@ -122,6 +118,13 @@ def fetched(source: Source) -> Path:
 def unpack(source: Source, into: Path) -> None:
     """Unpack a package into a new directory, without what its registry added."""
     archive = fetched(source)
+    if archive.suffix == ".deb":
+        _run("dpkg-deb", "--extract", str(archive), str(into), cwd=into.parent)
+        (crate,) = into.glob("usr/share/cargo/registry/*")
+        shutil.copytree(crate, into, dirs_exist_ok=True)
+        shutil.rmtree(into / "usr")
+        (into / ".cargo-checksum.json").unlink()
+        return
     if source.registry == "Debian":
         _run("dpkg-source", "--extract", str(archive), str(into), cwd=into.parent)
         for name in (".pc", "debian"):

@@ -3,7 +3,6 @@
 A package that does not end as it should says so in `packages.yaml`, with the reason. The table stands in the documentation.
 """
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -68,7 +67,5 @@ async def test_a_package_ends_the_same_in_other_surroundings(
 def test_the_page_tells_this_field() -> None:
     from tests.tools.field_table import PAGE, page
 
-    registries = Counter(package.source.registry for package in packages().values())
-    assert registries.keys() == {"PyPI", "npm", "Debian"}
     again = "run `uv run python -m tests.tools.field_table`"
     assert PAGE.read_text(encoding="utf-8") == page(), again

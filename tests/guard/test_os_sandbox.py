@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.guard.sandbox.environment import SHIMS
-from ralph_tui.guard.sandbox.os_sandbox import GONE, sandbox_problem
+from ralph_tui.guard.sandbox.os_sandbox import GONE, sandbox_for, sandbox_problem
 
 
 def broken(directory: Path, program: str, when: str) -> str:
@@ -55,3 +55,7 @@ def test_a_command_of_the_agent_does_not_run_where_the_sandbox_is_gone(
     assert (done.returncode, done.stderr.startswith(GONE)) == (
         (126, True) if writable else (0, False)
     )
+
+
+def test_a_home_that_cannot_be_written_is_left_as_it_is(tmp_path: Path) -> None:
+    assert sandbox_for(tmp_path, Path("/proc/none"), {}).allow_write == ()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.completion import demos as offered
-from ralph_tui.cli.console import out_json, out_table
+from ralph_tui.cli.console import out, out_json, out_table
 from ralph_tui.cli.options import Headless, Json, examples
 from ralph_tui.cli.run.mode import show_run
 
@@ -104,3 +104,4 @@ def _list(*, as_json: bool) -> None:
             for name, language, tools, shows in rows
         ),
     )
+    out('\nIn your own project, `ralph until "npm test"` works until that command passes.')

@@ -110,7 +110,8 @@ def sandbox_for(
     all_caches = Path(environ.get("XDG_CACHE_HOME") or home / ".cache")
     caches = (_uv_cache(home, environ), *_package_caches(root, home, environ))
     for cache in (all_caches, *caches):
-        cache.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):  # of a read-only home
+            cache.mkdir(parents=True, exist_ok=True)
     extra = tuple(Path(name).expanduser() for name in writable)
     cli = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     secrets = [*(home / name for name in SECRETS), *(cli / name for name in _CLI_SECRETS)]

@@ -218,12 +218,11 @@ def detect_checks(files: DirectoryFiles) -> ProjectChecks:
         return found
     parts = [(path, _checks_here(files.below(path))) for path in _sub_projects(files)]
     tested = [(path, part) for path, part in parts if part.of(CheckKind.TESTS)]
-    here = {command.kind for command in found.commands}
     commands = [
         _in_directory(path, command)
         for path, part in tested
         for command in part.commands
-        if command.kind not in here
+        if not found.of(command.kind)
     ]
     managers: list[PythonManager] = [found.python, *(part.python for _, part in tested)]
     python: PythonManager = next((one for one in managers if one), "")
@@ -286,7 +285,6 @@ def _python_checks(project: PythonProject) -> list[CheckCommand]:
                 own = "mypy" if tool == "mypy" and _names_files_for_mypy(project) else line
                 found.append(check(kind, f"{place.run} {own}", tool, place.file, place.part))
     found += [*_undeclared_tests(project), *python_environments(project)]
-    # Hatch makes no environment in the project, so that one is the person's.
     return sorted(
         found, key=lambda one: one.runner != "pdm" and not one.command.startswith(project.venv)
     )

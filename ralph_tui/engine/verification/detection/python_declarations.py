@@ -175,13 +175,14 @@ class PythonProject:
     def _needs_nothing(self) -> bool:
         """Whether nothing is declared that has to be installed or built first."""
         project = table(self.pyproject, "project")
+        files = {"src"} if project else {"src", "requirements", "environment.yml"}
         declared = (
             project.get("dependencies"),
             "dependencies" in str(project.get("dynamic")),
             self.setup_cfg.has_option("options", "install_requires"),
             _NEEDED.search(self.files.read("setup.py")),
-            any(_REQUIREMENTS.fullmatch(name) for name in self.names),
-            self.names & {"src", "requirements", "environment.yml"},
+            not project and any(_REQUIREMENTS.fullmatch(name) for name in self.names),
+            self.names & files,
         )
         return self.manager == "pip" and not any(declared)
 
@@ -223,7 +224,7 @@ class PythonProject:
     def _tox_places(self) -> Iterator[ToolPlace]:
         ini = read_ini(self.files.read("tox.ini"))
         listed = (ini.get("testenv", "deps", fallback="") or "").splitlines()
-        found = [one.partition("#")[0].strip() for one in listed]
+        found = (one.partition("#")[0].strip() for one in listed)
         plain = [one for one in found if _NAME.match(one) and not set(one).intersection("{:")]
         needs = "".join(f" --with {shlex.quote(one)}" for one in plain)
         yield ToolPlace(_tools(plain), self._uv_run + needs, "tox.ini", "[testenv] deps")
@@ -284,9 +285,8 @@ def declared_places(
             yield ToolPlace(_tools(table(data, *path).get(last)), run, file, part)
             continue
         groups = table(data, *path, last)
-        default: object = ()
-        if last == "dependency-groups":
-            default = table(data, "tool", "uv").get("default-groups", ["dev"])
+        named = table(data, "tool", "uv").get("default-groups", ["dev"])
+        default = named if last == "dependency-groups" else ()
         free = set(groups if default == "all" else default if isinstance(default, list) else ())
         for name in sorted(groups, key=lambda name: (name not in free, _rank(name))):
             if _PLAIN_NAME.fullmatch(name):

@@ -285,7 +285,9 @@ def _from_jest(data: JsonValue, kind: RunnerKind) -> TestReport:
     return TestReport(runners=(kind,), outcomes=outcomes, failing_exit=data["success"] is not True)
 
 
-_CARGO_TEST = re.compile(r"^test (.+?) \.\.\. (ok|FAILED|ignored)\b", re.MULTILINE)
+_CARGO_TEST = re.compile(
+    r"^test (.+?)(?: \(line \d+\))? \.\.\. (ok|FAILED|ignored)\b", re.MULTILINE
+)
 _CARGO_RESULT = re.compile(
     r"^test result: (ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; \d+ measured; (\d+) filtered out",
     re.MULTILINE,
@@ -298,8 +300,10 @@ def _from_cargo(output: str) -> TestReport:
     if not results:
         return TestReport()
     outcomes = {}
-    for number, (name, word) in enumerate(_CARGO_TEST.findall(output)):
-        key = f"{name}#{number}"  # several programs may have tests of the same name
+    seen: Counter[str] = Counter()
+    for name, word in _CARGO_TEST.findall(output):
+        seen[name] += 1  # several programs, and examples of one page, may have the same name
+        key = f"{name} ({seen[name]})" if seen[name] > 1 else name
         outcomes[key] = {"ok": "passed", "ignored": "skipped"}.get(word, "failed")
     passed, failed, ignored = (sum(int(r[i]) for r in results) for i in (1, 2, 3))
     for kind, total in (("passed", passed), ("failed", failed), ("skipped", ignored)):

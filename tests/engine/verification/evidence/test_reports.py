@@ -94,6 +94,18 @@ def test_a_test_program_that_leaves_early_is_noticed(tmp_path: Path) -> None:
     )
 
 
+def test_cargo_names_a_test_the_same_beside_new_ones(tmp_path: Path) -> None:
+    def outcomes(*tests: str) -> set[str]:
+        ran = "".join(f"test {name} ... ok\n" for name in tests)
+        end = f"test result: ok. {len(tests)} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n"
+        return {*read_reports(tmp_path, ran + end, (RunnerKind.CARGO,)).outcomes}
+
+    before = outcomes("b", "a", "b", "lib.rs - f (line 3)", "lib.rs - g (line 9)")
+    after = outcomes("new", "a", "b", "b", "lib.rs - g (line 12)", "lib.rs - f (line 6)")
+    assert after - before == {"new"}
+    assert before < after
+
+
 GO = [
     {"Action": "start", "Package": "a"},
     {"Action": "output", "Package": "a", "Test": "TestX", "Output": "=== RUN TestX\n"},
