@@ -147,15 +147,6 @@ def test_a_log_begins_anew_when_it_is_full_and_keeps_one_older(project: Project)
     assert path.stat().st_mode & 0o077 == older(path).stat().st_mode & 0o077 == 0
 
 
-def test_a_log_that_leads_elsewhere_is_not_written(project: Project, tmp_path: Path) -> None:
-    path = project.log_path("cli.log")
-    path.unlink()
-    path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StoreError):
-        append_log(path, "line\n")
-    assert not (tmp_path / "elsewhere").exists()
-
-
 def test_of_crash_reports_the_newest_are_kept(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.project_state import Phase, SessionRecord
+from ralph_tui.store.io.rotation import append_log
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from tests.store.helpers import NOW
@@ -186,9 +187,11 @@ def test_a_log_has_its_place_and_is_private(project: Project) -> None:
 
 
 def test_a_log_that_leads_elsewhere_is_refused(project: Project, tmp_path: Path) -> None:
-    (project.layout.logs / "cli.log").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StoreError):
-        project.log_path("cli.log")
+    link = project.layout.logs / "cli.log"
+    link.symlink_to(tmp_path / "elsewhere")
+    for act in (lambda: project.log_path("cli.log"), lambda: append_log(link, "line\n")):
+        with pytest.raises(StoreError):
+            act()
     assert not (tmp_path / "elsewhere").exists()
 
 
