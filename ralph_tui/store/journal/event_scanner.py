@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -20,34 +20,6 @@ CHUNK = 1024 * 1024
 
 Progress = Callable[[int, int], None]
 """Called with the bytes read and the total bytes. May raise an exception to end the search."""
-
-
-class LineFilter(Protocol):
-    """Selects the lines of a scan. It may change with every line that it accepts."""
-
-    @property
-    def pattern(self) -> re.Pattern[bytes]: ...
-
-    def accepts(self, line: bytes) -> bool: ...
-
-
-class _TypeFilter:
-    """Accepts every line of the given types."""
-
-    def __init__(self, types: Iterable[str]) -> None:
-        self.pattern = re.compile(b'"type":"(?:' + any_of(types) + b')"')
-
-    def accepts(self, line: bytes) -> bool:
-        del line
-        return True
-
-
-def any_of(types: Iterable[str]) -> bytes:
-    """Return a pattern that matches any of the types.
-
-    After `"type":"` it cannot match inside a text, because JSON escapes the quotes there.
-    """
-    return b"|".join(re.escape(name.encode()) for name in sorted(types))
 
 
 class FoundEvent(NamedTuple):
@@ -74,18 +46,22 @@ class Scan(Iterator[FoundEvent]):
         start: int = 0,
         stop: int | None = None,
         progress: Progress | None = None,
-        line_filter: LineFilter | None = None,
+        accepts: Callable[[bytes], bool] = lambda _: True,
     ) -> None:
         """Scan part of a journal.
 
         Args:
             start: The byte offset to begin at, which must be the start of a line.
             progress: Called after each block with the current and the last offset.
+            accepts: Returns whether a line of a wanted type is to be parsed.
         """
         self.end = start
         self.skipped = 0
         self._wanted = frozenset(types)
-        self._filter = line_filter or _TypeFilter(self._wanted)
+        # After `"type":"` it cannot match inside a text, because JSON escapes the quotes there.
+        names = b"|".join(re.escape(name.encode()) for name in sorted(self._wanted))
+        self._pattern = re.compile(b'"type":"(?:' + names + b')"')
+        self._accepts = accepts
         self._found = self._search(path, stop, progress)
 
     def __next__(self) -> FoundEvent:
@@ -105,7 +81,7 @@ class Scan(Iterator[FoundEvent]):
             file.seek(self.end)
             for lines in _blocks(file.read, last - self.end):
                 base = self.end
-                for start, end in _matching_lines(self._filter, lines):
+                for start, end in _matching_lines(self._pattern, lines):
                     event = self._parsed(lines[start:end])
                     if event is not None:
                         self.end = base + end
@@ -115,7 +91,7 @@ class Scan(Iterator[FoundEvent]):
                     progress(self.end, last)
 
     def _parsed(self, line: bytes) -> Event | None:
-        if not self._filter.accepts(line):
+        if not self._accepts(line):
             return None
         try:
             event = EVENT.validate_json(line)
@@ -152,9 +128,9 @@ def _blocks(read: Callable[[int], bytes], left: int) -> Iterator[bytes]:
         rest = tail
 
 
-def _matching_lines(line_filter: LineFilter, lines: bytes) -> Iterator[tuple[int, int]]:
+def _matching_lines(pattern: re.Pattern[bytes], lines: bytes) -> Iterator[tuple[int, int]]:
     done = 0
-    while (match := line_filter.pattern.search(lines, done)) is not None:
+    while (match := pattern.search(lines, done)) is not None:
         start = lines.rfind(b"\n", 0, match.start()) + 1
         done = lines.index(b"\n", match.end()) + 1
         yield start, done

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from ralph_tui.domain.features import FeatureFilter
 from ralph_tui.domain.view.metrics import MEASURED, Meter, Metric
-from ralph_tui.store.journal.event_scanner import Progress, Scan, any_of
+from ralph_tui.store.journal.event_scanner import Progress, Scan
 
-_RARE = any_of(MEASURED - {"tool_started", "tool_finished", "usage_reported"})
-_BUILD = rb"uv\s+(?:sync|build)"
+_BUILD = re.compile(rb"uv\s+(?:sync|build)")
 _STARTED = re.compile(rb'"type":"tool_started","tool_id":"([^"]*)"')
 _FINISHED = re.compile(rb'"type":"tool_finished","tool_id":"([^"]*)"')
 _CAPACITY = re.compile(rb'"context_capacity":(\d+)')
@@ -25,14 +24,17 @@ class MeasuredJournal:
     def __init__(self, path: Path, past: FeatureFilter | None = None) -> None:
         """Measure one feature, or all features together when `past` is None. Reads nothing yet."""
         self._path = path
-        self._meter, self._filter = Meter(past), _MetricsFilter()
+        self._meter = Meter(past)
+        self._builds: set[bytes] = set()
+        """Ids of the build commands that are running."""
+        self._capacity = b""
         self.offset = 0
         self.unreadable = 0
 
     def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
         """Return the seven success metrics up to now. Only the first call takes long."""
         scan = Scan(
-            self._path, MEASURED, start=self.offset, progress=progress, line_filter=self._filter
+            self._path, MEASURED, start=self.offset, progress=progress, accepts=self._accepts
         )
         try:
             for found in scan:
@@ -43,41 +45,20 @@ class MeasuredJournal:
             self.unreadable += scan.skipped
         return self._meter.metrics
 
-
-class _MetricsFilter:
-    """Skips tool calls and usage reports, which are most of a journal, except builds and changes of the window."""
-
-    def __init__(self) -> None:
-        self._builds: set[bytes] = set()
-        """Ids of the build commands that are running."""
-        self._capacity = b""
-        self.pattern = self._build_pattern()
-
-    def _build_pattern(self) -> re.Pattern[bytes]:
-        """Return a pattern for the lines that can matter now, because each alternative costs a tenth of the scan."""
-        known = rb',"context_tokens":\d+,"context_capacity":' + (self._capacity or b"-") + b"[,}]"
-        finished = b'|tool_finished"' if self._builds else b""
-        return re.compile(
-            b'"type":"(?:(?:' + _RARE + b')"'
-            rb'|tool_started"[^\n]*?' + _BUILD + finished + b'|usage_reported"(?!' + known + b"))"
-        )
-
-    def accepts(self, line: bytes) -> bool:
-        before = (bool(self._builds), self._capacity)
-        accepted = self._update(line)
-        if before != (bool(self._builds), self._capacity):
-            self.pattern = self._build_pattern()
-        return accepted
-
-    def _update(self, line: bytes) -> bool:
+    def _accepts(self, line: bytes) -> bool:
+        """Skip tool calls and usage reports, which are most of a journal, except builds and changes of the window."""
         if call := _STARTED.search(line):
-            self._builds.add(call[1])
-        elif call := _FINISHED.search(line):
+            is_build = _BUILD.search(line) is not None
+            if is_build:
+                self._builds.add(call[1])
+            return is_build
+        if call := _FINISHED.search(line):
             is_build = call[1] in self._builds
             self._builds.discard(call[1])
             return is_build
-        elif window := _CAPACITY.search(line):
-            self._capacity = window[1]
-            if b'"type":"loop_started"' in line:
-                self._builds.clear()  # a call does not outlive its run
+        if window := _CAPACITY.search(line):
+            is_known, self._capacity = window[1] == self._capacity, window[1]
+            if b'"type":"usage_reported"' in line:
+                return not is_known
+            self._builds.clear()  # a call does not outlive its run
         return True
