@@ -22,8 +22,8 @@ from ralph_tui.domain.features import (
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.store import project_dir
+from ralph_tui.store.backup.completion_book import CompletionBook
 from ralph_tui.store.backup.mirror import rename_copies
-from ralph_tui.store.backup.receipts import ReceiptBook
 from ralph_tui.store.documents.documents import (
     PLAN,
     STATE,
@@ -181,7 +181,7 @@ class Features:
             self.require_new(new)
             return docs.replacing(project=docs.project.renaming(old, new, utc_now()))
 
-        ReceiptBook(before).copy_for(after)
+        CompletionBook(before).copy_for(after)
         self._project.transact_moving(change, tuple(moves))
         rename_copies(before, after)
         Project(self._layout.root, new).transact(lambda docs: docs)

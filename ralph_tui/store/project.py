@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ralph_tui.domain.documents.specs import Spec
     from ralph_tui.domain.documents.validation_report import ValidationReport
     from ralph_tui.domain.plan.plan import ImplementationPlan
-    from ralph_tui.store.backup.receipts import ReceiptBook
+    from ralph_tui.store.backup.completion_book import CompletionBook
     from ralph_tui.store.documents.multi_file_commit import Move
 
 
@@ -114,10 +114,10 @@ class Project:
         self._snapshots = Snapshots(self.layout, clock, self._report, self._mirror)
 
     @cached_property
-    def receipts(self) -> "ReceiptBook":
-        from ralph_tui.store.backup.receipts import ReceiptBook
+    def receipts(self) -> "CompletionBook":
+        from ralph_tui.store.backup.completion_book import CompletionBook
 
-        return ReceiptBook(self.layout)
+        return CompletionBook(self.layout)
 
     @classmethod
     def find(cls, start: Path, feature: str | None = None) -> Self:

@@ -11,7 +11,7 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.store.backup.receipts import ReceiptBook
+from ralph_tui.store.backup.completion_book import CompletionBook
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of
@@ -117,7 +117,7 @@ async def test_what_the_person_decides_is_recorded_and_believed(tmp_path: Path) 
     }  # fmt: skip
     assert rests["word"] is not None
     assert rests["word"].reason == "Tried it myself"
-    book = ReceiptBook(Project(project).layout)
+    book = CompletionBook(Project(project).layout)
     assert all(book.has_record_of(t) for t in plan_of(project).tasks)
 
 

@@ -20,7 +20,7 @@ from ralph_tui.store.lock import refuse_agent
 NAME = "receipts.jsonl"
 
 
-class CompletionReceipt(Record):
+class CompletionRecord(Record):
     """The record of one completion of a task."""
 
     id: str
@@ -32,12 +32,12 @@ class CompletionReceipt(Record):
     feature: str = Field(default="", exclude_if=lambda name: not name)
 
 
-class ReceiptBook:
+class CompletionBook:
     """The completion records of one project. Writing one blocks on the disk."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._known: dict[str, CompletionReceipt] = {}
+        self._known: dict[str, CompletionRecord] = {}
         self._seen: tuple[int, int, int] | None = None
 
     def record(self, task_id: str, verification: TaskVerification) -> TaskVerification:
@@ -45,7 +45,7 @@ class ReceiptBook:
 
         The verification is returned unchanged when the record cannot be written, or when an agent calls this.
         """
-        receipt = CompletionReceipt(
+        receipt = CompletionRecord(
             id=uuid.uuid4().hex[:16],
             task_id=task_id,
             outcome=verification.outcome,
@@ -99,7 +99,7 @@ class ReceiptBook:
             == (task.id, verification.outcome, self._layout.feature)
         )
 
-    def _read(self) -> dict[str, CompletionReceipt]:
+    def _read(self) -> dict[str, CompletionRecord]:
         try:
             path = mirror_of(self._layout.root) / NAME
             info = path.stat()
@@ -116,8 +116,8 @@ class ReceiptBook:
         return self._known
 
 
-def _parsed(line: bytes) -> CompletionReceipt | None:
+def _parsed(line: bytes) -> CompletionRecord | None:
     try:
-        return CompletionReceipt.model_validate_json(line)
+        return CompletionRecord.model_validate_json(line)
     except ValidationError:
         return None
