@@ -41,11 +41,20 @@ def no_cli(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "cli_version", lambda: "2.1")
 
 
+def passed_over(*_: object) -> Finding:
+    return Finding("passed over", ok=True, text="")
+
+
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what comes after the guard, whose process takes a third of a second."""
+    monkeypatch.setattr(guard_layers, "_check_guard", passed_over)
+
+
+@pytest.fixture
+def quick(unguarded: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of what comes after the layers that start a Python each."""
-    for name in ("_check_guard", "_check_shims"):
-        monkeypatch.setattr(guard_layers, name, lambda *_: Finding("passed over", ok=True, text=""))
+    monkeypatch.setattr(guard_layers, "_check_shims", passed_over)
 
 
 def test_the_guard_is_tried(tmp_path: Path) -> None:
@@ -72,6 +81,7 @@ def test_a_python_that_is_not_there_is_told_before_a_run(tmp_path: Path) -> None
     assert "uv python install" in finding.advice
 
 
+@pytest.mark.usefixtures("unguarded")
 def test_a_shim_that_cannot_be_run_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,12 +96,14 @@ def test_a_shim_that_cannot_be_run_is_named(
     assert (finding.ok, finding.text) == (False, "cannot be run: pip")
 
 
+@pytest.mark.usefixtures("unguarded")
 def test_no_shims_at_all_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ralph_tui.guard.sandbox.environment.SHIMS", tmp_path / "nowhere")
     finding = found("shims", tmp_path)
     assert (finding.ok, finding.text) == (False, f"none in {tmp_path / 'nowhere'}")
 
 
+@pytest.mark.usefixtures("unguarded")
 def test_a_shim_that_lets_a_commit_through_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,15 +24,17 @@ PLAN = """\
 """
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return install(tmp_path_factory.mktemp("installed"))
+@pytest.fixture(scope="module", autouse=True)
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The installed importer; a search for importers reads what every package says of itself."""
+    site = install(tmp_path_factory.mktemp("installed"))
+    with installed(site):
+        yield site
 
 
 @pytest.fixture
-def project(tmp_path: Path, site: Path) -> Iterator[Path]:
-    with installed(site):
-        yield make_project(tmp_path, files={"a.plain": PLAN})
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path, files={"a.plain": PLAN})
 
 
 def kept(project: Path) -> dict[str, bytes]:
@@ -136,7 +138,7 @@ def test_a_bad_file_is_one_sentence_and_nothing_is_touched(project: Path) -> Non
 
 
 def test_a_broken_importer_is_named_and_stops_nothing_else(
-    project: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = tmp_path / "extra" / "broken-1.0.dist-info"
     info.mkdir(parents=True)
@@ -154,6 +156,7 @@ def test_a_broken_importer_is_named_and_stops_nothing_else(
     assert done.returncode == 0, done.stderr
     assert "The installed importer 'broken' could not be loaded" in done.stdout
     failed = inside("import", "a.plain", "--as", "raises", cwd=project)
+    formats.cache_clear()
     assert failed.returncode == 3
     assert "a.plain: the installed importer 'raises' failed: ZeroDivisionError" in failed.stderr
 
