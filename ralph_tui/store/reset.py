@@ -11,6 +11,7 @@ from ralph_tui.store.backup.mirror import Mirror, has_work, set_aside
 from ralph_tui.store.documents.multi_file_commit import Report
 from ralph_tui.store.io.files import explained
 from ralph_tui.store.io.rotation import older
+from ralph_tui.store.journal.journal_location import move_journal
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
 from ralph_tui.store.text_files import inside
@@ -86,6 +87,8 @@ def reset(layout: Layout, found: tuple[Path, ...], report: Report) -> bool:
     with write_lock(layout):  # a command in another terminal may be changing a document
         mirror = Mirror(layout, report)
         mirror.sync()
+        if layout.events in found:
+            move_journal(layout)
         for path in found:
             with explained("remove", path):
                 # A link is removed, not what it points to.

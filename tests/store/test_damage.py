@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.run.steps import StepLog
 from ralph_tui.store.backup.mirror import copy_of
 from ralph_tui.store.documents import document_reader, snapshot
 from ralph_tui.store.io.files import DamagedError
@@ -197,6 +198,12 @@ def test_costs_without_a_copy_are_never_taken_for_none(project: Project) -> None
             act()
     project.layout.state.unlink()
     assert project.load() == Documents()
+    for path in (project.layout.breaker, project.layout.steps):
+        path.write_text("{")
+    assert project.load().steps == StepLog(), "others begin anew, and that is said"
+    assert "default values" in project.damage()[0]
+    project.transact(lambda d: d.with_state(total_cost_usd=0.5))
+    assert Project(project.root).load().breaker.total_cost == 0.5
 
 
 def test_a_hand_written_plan_is_backed_up_before_anything_changes_it(project: Project) -> None:

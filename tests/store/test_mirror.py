@@ -17,12 +17,13 @@ from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.store.backup.restore import restore_from_mirror
 from ralph_tui.store.io.files import replace_file
 from ralph_tui.store.journal.journal import JournalWriter, read_events
+from ralph_tui.store.journal.journal_location import move_journal
 from ralph_tui.store.project import Project
 from tests.store.helpers import NOW, count_up, with_tasks
 
 
 def tell(project: Project, text: str) -> None:
-    writer = JournalWriter(project.layout.events)
+    writer = JournalWriter(move_journal(project.layout))
     writer.write([writer.stamp(ev.Notice(text=text))])
     writer.close()
 

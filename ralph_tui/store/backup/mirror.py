@@ -1,8 +1,8 @@
 """Keep a copy of the state outside the work tree, where an agent's commands cannot write.
 
 `git clean -fdx` loses nothing, a damaged document has a last valid version, and what an agent changes is undone. The
-copy is best effort: it is written after the documents and not synced, and a failure is only reported. Once a
-loop has begun, the journal itself is stored there (see `journal_location`). Before that it has a hard link there.
+copy is best effort: it is written after the documents and not synced, and a failure is only reported. Once
+a loop has begun, the journal itself is stored there (see `journal_location`).
 """
 
 import contextlib
@@ -135,9 +135,6 @@ class Mirror:
                     self._copy_file(path)
                 elif path in valid:
                     self._update(path, valid[path])
-            journal = directory / self._layout.events.name
-            if not (journal.exists() or self._layout.events.is_symlink()):
-                link_file(self._layout.events, journal)
         except (OSError, StoreError) as error:
             reason = error.message if isinstance(error, StoreError) else error.strerror or error
             self._report(
@@ -386,27 +383,6 @@ def missing_state(root: Path) -> StoreError | None:
         f"{root / '.ralph'} is missing. Ralph has a copy of its state from {since:%Y-%m-%d %H:%M:%S} UTC.",
         "Restore the copy with `ralph restore`, or start over with `ralph init`.",
     )
-
-
-def link_file(source: Path, target: Path) -> None:
-    """Create a hard link to a file. Does nothing where that is impossible, such as across file systems."""
-    try:
-        info = source.stat()
-    except OSError:
-        return
-    try:
-        existing = target.stat()
-    except OSError:
-        existing = None
-    if existing is not None and (existing.st_dev, existing.st_ino) == (info.st_dev, info.st_ino):
-        return
-    if existing is not None and existing.st_dev != info.st_dev:
-        return
-    target.unlink(missing_ok=True)
-    try:
-        target.hardlink_to(source)
-    except OSError:
-        return
 
 
 def _remove_old(home: Path) -> None:

@@ -13,7 +13,6 @@ from ralph_tui.store.backup.mirror import (
     COPIED,
     copy_name,
     has_work,
-    link_file,
     mirror_of,
     previous_of,
     restore_previous_copy,
@@ -112,11 +111,9 @@ def _restore_into(layout: Layout, copies: Mapping[Path, Path], previous: Path) -
 
 
 def _restore_journal(layout: Layout, target: Path) -> None:
-    journal, made = mirror_of(layout.root) / layout.events.name, target / layout.events.name
-    if journal.is_file() and not made.exists():
-        link_file(journal, made)
-        if not made.exists():
-            shutil.copyfile(journal, made)
+    journal, visible = mirror_of(layout.root) / layout.events.name, target / layout.events.name
+    if journal.is_file() and not os.path.lexists(visible):
+        visible.symlink_to(journal)
 
 
 def _restore_dot(layout: Layout, copies: Mapping[Path, Path]) -> list[Path]:

@@ -1,7 +1,7 @@
 """Read a document: its content, or its last valid version while the file is invalid.
 
 Reading changes no file. The last valid version is the one that this process has read, else the copy outside the
-project. Without either an invalid document is an error, because an empty plan could be mistaken for a finished one.
+project.
 """
 
 import math
@@ -33,6 +33,10 @@ SETTLE_SECONDS = 0.05
 SETTLE_TRIES = 10
 SETTLED_SECONDS = 1.0
 """A file that has not been written for so long is not being saved at this moment."""
+
+
+NEEDED = frozenset({"plan", "state", "project"})
+"""Documents that never start with default values: an empty plan looks finished, and spent money would be forgotten."""
 
 
 class Read(NamedTuple):
@@ -77,6 +81,8 @@ class Reader:
         except (DamagedError, InvalidDocumentError):
             pass  # somebody may be saving it
         problem: InvalidDocumentError
+        good: Record | None
+        instead = "the last valid version"
         try:
             data = _settled(path, is_expected=kind.name in self._decoded)
             if data is None:
@@ -85,6 +91,8 @@ class Reader:
         except DamagedError as error:
             problem, reason = _unreadable(kind, path, error), str(error)
             good = self._last_valid(kind) or self._copy(kind, data, is_look=quiet == math.inf)
+            if good is None and kind.name not in NEEDED:
+                good, instead = kind.model(), "default values"
         except InvalidDocumentError as error:
             problem, reason = error, error.message
             good = None if quiet == math.inf else self._last_valid(kind)
@@ -92,7 +100,7 @@ class Reader:
             raise problem
         if seconds_unchanged(path) >= quiet:
             self._report(
-                f"{path.name} cannot be used ({reason}). Ralph uses the last valid version until it is correct."
+                f"{path.name} cannot be used ({reason}). Ralph uses {instead} until it is correct."
             )
         return Read(data, good, problem=reason)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ralph_tui.domain.base import Record
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.store.backup.mirror import Mirror
 from ralph_tui.store.documents import multi_file_commit
 from ralph_tui.store.documents.document_reader import Read, Reader, seconds_unchanged
@@ -141,7 +142,8 @@ class Snapshots:
         reads = {kind.name: self._reader.read(kind, quiet) for kind in KINDS}
         data, lines = self._read_injections(is_look=quiet == math.inf)
         values: dict[str, Any] = {name: read.value for name, read in reads.items()}  # by KINDS
-        if reads[BREAKER.name].data is None:
+        breaker = reads[BREAKER.name]
+        if breaker.data is None or (breaker.problem and breaker.value == CircuitBreaker()):
             values[BREAKER.name] = breaker_from(values[STATE.name])
         pending = tuple(line.injection for line in lines if line.injection is not None)
         unfinished = tuple(
@@ -213,7 +215,7 @@ class Snapshots:
         aside = set_aside(path, self._clock(), is_replaced=read.data is not None)
         self._report(
             f"{path.name} was damaged ({read.problem}) and was set aside as {aside.name}. "
-            "Ralph continues with the last valid version."
+            "Ralph wrote what it used instead."
         )
 
     def _remember(

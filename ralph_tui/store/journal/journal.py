@@ -5,7 +5,6 @@ import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -243,12 +242,12 @@ async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, 
                 offset = 0
             identity = inode
             while size > offset:
-                batch = await asyncio.to_thread(_batch, path, offset)
-                for item in batch.events:
+                events, end = await asyncio.to_thread(_batch, path, offset)
+                for item in events:
                     yield item
-                if batch.end == offset:  # the last line is not finished yet
+                if end == offset:  # the last line is not finished yet
                     break
-                offset = batch.end
+                offset = end
 
 
 def _real_directories(path: Path) -> tuple[Path, ...]:
@@ -258,15 +257,8 @@ def _real_directories(path: Path) -> tuple[Path, ...]:
         return ()
 
 
-@dataclass(frozen=True)
-class _Batch:
-    """Events with the offsets after them, and the offset up to which lines were read."""
-
-    events: tuple[tuple[int, Event], ...]
-    end: int
-
-
-def _batch(path: Path, offset: int) -> _Batch:
+def _batch(path: Path, offset: int) -> tuple[list[tuple[int, Event]], int]:
+    """Return the next events with the offsets after them, and the offset up to which lines were read."""
     events: list[tuple[int, Event]] = []
     for end, line in read_lines(path, offset):
         offset = end
@@ -274,7 +266,7 @@ def _batch(path: Path, offset: int) -> _Batch:
             events.append((end, event))
         if len(events) >= BATCH:
             break
-    return _Batch(tuple(events), offset)
+    return events, offset
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
