@@ -230,6 +230,7 @@ TRY = """\
 import os, sys
 from pathlib import Path
 
+from ralph_tui.engine.verification.evidence.installed_packages import installed
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 
 for change in (os.setgid, os.setuid):
@@ -237,6 +238,7 @@ for change in (os.setgid, os.setuid):
 tree = JudgeTree(Path(sys.argv[1]))
 tree.start()
 tree.write(tree.store.take())
+assert not installed(tree.project, ["pgdata/"])
 print(*sorted(path.name for path in tree.root.iterdir()), tree.left_out)
 """
 

@@ -59,7 +59,7 @@ def _units(top: Path) -> Iterator[str]:
                 yield from (one.path for one in _entries(Path(entry.path)))
             elif not entry.name.startswith("."):
                 yield entry.path
-    elif top.name in {".venv", "venv"} or (top / "pyvenv.cfg").is_file():
+    elif top.name in {".venv", "venv"} or os.path.isfile(top / "pyvenv.cfg"):  # noqa: PTH113 - pathlib raises
         for place in (top / "bin", *top.glob("lib/python*/site-packages")):
             names = (entry.path for entry in _entries(place) if entry.name != "__pycache__")
             yield from names

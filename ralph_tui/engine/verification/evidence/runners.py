@@ -45,7 +45,20 @@ _WRAPPERS = {
 }  # fmt: skip
 """Programs that run another program after one of these words."""
 _PLAIN_WRAPPERS = frozenset(
-    {"npx", "bunx", "time", "env", "nice", "command", "exec", "pnpm", "yarn"}
+    {
+        "npx",
+        "bunx",
+        "time",
+        "env",
+        "nice",
+        "command",
+        "exec",
+        "pnpm",
+        "yarn",
+        "c8",
+        "nyc",
+        "cross-env",
+    }
 )
 _OPTIONS_WITH_VALUE = frozenset({
     "--group", "--extra", "--with", "--only-group", "--package", "--project", "--directory", "--python",
