@@ -213,9 +213,7 @@ async def decide(
             return Approval(kind=kind, approved=True, decided_by=UNSEEN)
     await _request(run, kind, summary, await content())
     asked: Approval | None = None
-    expires = (
-        None if wait or kind is ApprovalKind.LIMIT else await _set_deadline(run, request, kind)
-    )
+    expires = None if wait else await _set_deadline(run, request, kind)
     while (decided := await _current_decision(run, kind, summary, content)) is None:
         pending = run.docs.state.approval
         if pending is None or pending.kind is not kind:
@@ -352,6 +350,21 @@ def _decision(run: RunContext, kind: ApprovalKind) -> Approval | None:
     approval = run.docs.state.approval
     made = approval is not None and approval.kind is kind and approval.approved is not None
     return approval if made else None
+
+
+async def decide_in_their_place(
+    run: RunContext, kind: ApprovalKind, *, approved: bool, reason: str, by: str
+) -> None:
+    """Decide what still waits for the person's decision."""
+
+    def change(docs: Documents) -> Documents:
+        asked = docs.state.approval
+        if asked is None or asked.kind is not kind or asked.approved is not None:
+            return docs
+        made = {"approved": approved, "reason": reason, "decided_by": by}
+        return docs.with_state(approval=asked.model_copy(update=made))
+
+    await run.project_state.transact(change)
 
 
 async def clear_decision(run: RunContext) -> None:

@@ -6,7 +6,6 @@ it, so that setting the clock back does not lengthen it. A wait ends early when 
 stops, and it uses up no iteration and no attempt.
 """
 
-import asyncio
 import random
 import time
 from collections.abc import Callable
@@ -21,7 +20,12 @@ from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, who_stopped
 from ralph_tui.engine.core.ports import Failure
-from ralph_tui.engine.decisions.ask_person import answer_deadline, deadline_at, decide
+from ralph_tui.engine.decisions.ask_person import (
+    answer_deadline,
+    deadline_at,
+    decide,
+    decide_in_their_place,
+)
 from ralph_tui.store.project import Documents
 
 MAX_BACKOFF = timedelta(minutes=5)
@@ -174,31 +178,18 @@ class Backoff:
             f"{failure.message} {then} at {until:%Y-%m-%d %H:%M} UTC, in {left}? "
             "Yes waits and continues automatically. No ends this run with status 2."
         )
-        clock = asyncio.create_task(self._decline_after_timeout(), name="ralph-ask-timeout")
-        try:
-            decided = await decide(self._run, self._request, ApprovalKind.LIMIT, summary)
-        finally:
-            clock.cancel()
-            await asyncio.wait([clock])
+        seconds, run = self._limits.ask_timeout_seconds, self._run
+        deadline = deadline_at(run, answer_deadline(run, run.clock()))
+
+        async def wait() -> None:
+            if await deadline.wait():
+                reason = f"no answer in {duration(seconds)}"
+                await decide_in_their_place(
+                    run, ApprovalKind.LIMIT, approved=False, reason=reason, by="timeout"
+                )
+
+        decided = await decide(run, self._request, ApprovalKind.LIMIT, summary, wait=wait)
         return not isinstance(decided, End) and bool(decided.approved)
-
-    async def _decline_after_timeout(self) -> None:
-        seconds = self._limits.ask_timeout_seconds
-        if not seconds:
-            return
-        deadline = deadline_at(self._run, answer_deadline(self._run, self._run.clock()))
-        while not await deadline.wait():
-            pass
-
-        def change(docs: Documents) -> Documents:
-            asked = docs.state.approval
-            if asked is None or asked.kind is not ApprovalKind.LIMIT or asked.approved is not None:
-                return docs
-            reason = f"no answer in {duration(seconds)}"
-            no = {"approved": False, "reason": reason, "decided_by": "timeout"}
-            return docs.with_state(approval=asked.model_copy(update=no))
-
-        await self._run.project_state.transact(change)
 
 
 def _recorded(pause: Pause | None) -> Callable[[Documents], Documents]:

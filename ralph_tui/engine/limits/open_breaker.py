@@ -13,9 +13,8 @@ from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, RecoveryA
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, nothing_ready, stopped_end
-from ralph_tui.engine.decisions.ask_person import decide
+from ralph_tui.engine.decisions.ask_person import decide, decide_in_their_place
 from ralph_tui.engine.limits.backoff import RETRIED, forget_retry
-from ralph_tui.store.project import Documents
 
 BY_CLOCK = "cool-down"
 
@@ -146,34 +145,19 @@ class CoolDown:
             await self._run.project_state.wait_changed_within(left)
 
     async def _approve(self, reason: str, by: str) -> None:
-        def change(docs: Documents) -> Documents:
-            asked = docs.state.approval
-            if (
-                asked is None
-                or asked.kind is not ApprovalKind.RECOVERY
-                or asked.approved is not None
-            ):
-                return docs
-            yes = {"approved": True, "reason": reason, "decided_by": by}
-            return docs.with_state(approval=asked.model_copy(update=yes))
-
-        await self._run.project_state.transact(change)
+        await decide_in_their_place(
+            self._run, ApprovalKind.RECOVERY, approved=True, reason=reason, by=by
+        )
 
 
 def open_breaker_end(breaker: CircuitBreaker) -> End:
-    return stopped_end(_why_open(breaker), _advice(breaker))
-
-
-def _why_open(breaker: CircuitBreaker) -> str:
     signal = breaker.tripped()
     cause = breaker.opened_by or (signal.cause if signal else "an earlier run opened it")
-    return f"the circuit breaker opened: {cause}"
-
-
-def _advice(breaker: CircuitBreaker) -> str:
-    signal = breaker.tripped()
     advice = _ADVICE.get(signal.name, _FIX) if signal else _FIX
-    return f"{advice} Then run again. A new run closes the breaker."
+    return stopped_end(
+        f"the circuit breaker opened: {cause}",
+        f"{advice} Then run again. A new run closes the breaker.",
+    )
 
 
 _FIX = "Fix the cause (see `ralph breaker`)."
