@@ -37,8 +37,8 @@ PLACEHOLDER = "DeferredToolPlaceholder"
 class Recorder:
     """An overseer that writes down what it is asked."""
 
-    def __init__(self, verdict: Verdict = ALLOW) -> None:
-        self.verdict = verdict
+    def __init__(self) -> None:
+        self.verdict: Verdict | Exception = ALLOW
         self.reviewed: list[ToolCall] = []
         self.after: list[ToolCall] = []
         self.outputs: list[ToolOutput] = []
@@ -50,6 +50,8 @@ class Recorder:
 
     async def review_tool(self, call: ToolCall) -> Verdict:
         self.reviewed.append(call)
+        if isinstance(self.verdict, Exception):
+            raise self.verdict
         return self.verdict
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
@@ -76,13 +78,6 @@ class Recorder:
     async def on_stop(self, last_message: str) -> str | None:
         self.stops.append(last_message)
         return None
-
-
-class Broken(Recorder):
-    """An overseer that fails; nothing may run then."""
-
-    async def review_tool(self, call: ToolCall) -> Verdict:
-        raise RuntimeError("the guard is on fire")
 
 
 def spec(cwd: Path, phase: Phase = Phase.BUILDING) -> SessionSpec:
@@ -112,14 +107,19 @@ def script(*turns: str) -> str:
         for phase in Phase
     ],
 )
-async def test_the_cli_offers_exactly_the_tools_of_the_phase(phase: Phase, tmp_path: Path) -> None:
-    async with serving(script("say: hi")) as server:
-        agent = ClaudeAgent(cli_environment(server, tmp_path))
+async def test_the_cli_offers_exactly_the_tools_of_the_phase_and_tells_its_usage(
+    phase: Phase, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    usage = "{say: hi, usage: {input: 7, output: 11, cache_read: 13, cache_creation: 17}}"
+    async with serving(script(usage)) as server:
+        environment = {**cli_environment(server, tmp_path), "DEBUG": "1"}
+        agent = ClaudeAgent(environment, log=tmp_path / "cli.log")
         session = await agent.open(spec(tmp_path, phase), Recorder())
         items = await turn(session, "go")
-        await session.close()
+        await asyncio.gather(session.close(), session.close())
         await agent.close()
         wire = server.requests[-1].body["tools"]
+    assert capfd.readouterr() == ("", ""), "stderr goes to the log, not to ours"
     started = next(i for i in items if isinstance(i, ev.SessionStarted))
     assert started.cli_version == CLI_VERSION
     assert tool_difference(PHASE_TOOLS[phase], started.tools) == ""
@@ -131,20 +131,6 @@ async def test_the_cli_offers_exactly_the_tools_of_the_phase(phase: Phase, tmp_p
     expected = {("Agent" if n == "Task" else n) for n in PHASE_TOOLS[phase]}
     ours = {f"mcp__ralph__{t.name}" for t in tool_specs()}
     assert names - {PLACEHOLDER} == expected | ours
-
-
-async def test_usage_has_the_fields_we_read_and_stderr_goes_to_the_log_not_to_ours(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    usage = "{say: hi, usage: {input: 7, output: 11, cache_read: 13, cache_creation: 17}}"
-    async with serving(script(usage)) as server:
-        environment = {**cli_environment(server, tmp_path), "DEBUG": "1"}
-        agent = ClaudeAgent(environment, log=tmp_path / "cli.log")
-        session = await agent.open(spec(tmp_path), Recorder())
-        items = await turn(session, "go")
-        await asyncio.gather(session.close(), session.close())
-        await agent.close()
-    assert capfd.readouterr() == ("", "")
     reports = [i for i in items if isinstance(i, TurnUsage)]
     assert reports[0].usage.context == 7 + 11 + 13 + 17
     assert reports[-1].session_cost_usd > 0
@@ -152,40 +138,51 @@ async def test_usage_has_the_fields_we_read_and_stderr_goes_to_the_log_not_to_ou
     assert reports[-1].context_window >= 200_000
 
 
-async def test_hooks_see_allow_rewrite_and_end(tmp_path: Path) -> None:
-    (tmp_path / "f.txt").write_text("content")
-    async with serving(script("bash: echo before", "say: bye")) as server:
-        agent = ClaudeAgent(cli_environment(server, tmp_path))
-        rewriting = Recorder(Verdict(decision="rewrite", rule="r", command="echo after"))
-        session = await agent.open(spec(tmp_path), rewriting)
-        items = await turn(session, "go")
-        await session.close()
-        await agent.close()
-    finished = next(i for i in items if isinstance(i, ev.ToolFinished))
-    assert (finished.outcome, finished.output) == (ev.ToolOutcome.OK, "after")
-    rewritten = next(i for i in items if isinstance(i, ev.ToolRewritten))
-    assert (rewritten.before, rewritten.after) == ("echo before", "echo after")
-    assert [c.input["command"] for c in rewriting.reviewed] == ["echo before"]
-    assert rewriting.stops == ["bye"]
+BROKEN = RuntimeError("the guard is on fire")
+DENIED = Verdict(decision="deny", reason="No")
+REWRITTEN = Verdict(decision="rewrite", rule="r", command="echo after")
+RULED = """
+scripts:
+  - {when: break, turns: [{bash: touch ran}, {say: bye}]}
+  - {when: deny, turns: [{bash: touch ran}, {say: bye}]}
+  - {when: rewrite, turns: [{bash: echo before}, {say: bye}]}
+  - when: change files
+    turns:
+      - read: f.txt
+      - edit: {path: f.txt, old: line 30, new: line thirty}
+      - write: {path: f.txt, content: "line 1\\n"}
+      - write: {path: new.txt, content: "new\\n"}
+      - say: bye
+"""
 
 
-async def test_an_edit_and_a_write_over_a_file_tell_their_lines(tmp_path: Path) -> None:
-    text = "".join(f"line {n}\n" for n in range(1, 41))
-    (tmp_path / "f.txt").write_text(text)
-    turns = (
-        "read: f.txt",
-        "edit: {path: f.txt, old: line 30, new: line thirty}",
-        'write: {path: f.txt, content: "line 1\\n"}',
-        'write: {path: new.txt, content: "new\\n"}',
-        "say: bye",
-    )
-    async with serving(script(*turns)) as server:
+async def test_a_tool_runs_only_as_the_supervisor_says_and_tells_the_lines_it_changed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "f.txt").write_text("".join(f"line {n}\n" for n in range(1, 41)))
+    supervisor = Recorder()
+    async with serving(RULED) as server:
         agent = ClaudeAgent(cli_environment(server, tmp_path))
-        session = await agent.open(spec(tmp_path), Recorder())
-        items = await turn(session, "go")
+        session = await agent.open(spec(tmp_path), supervisor)
+        for prompt, verdict in (("break", BROKEN), ("deny", DENIED)):
+            supervisor.verdict = verdict
+            items = await turn(session, prompt)
+            assert not (tmp_path / "ran").exists()
+            outcomes = [i.outcome for i in items if isinstance(i, ev.ToolFinished)]
+            assert outcomes == [ev.ToolOutcome.DENIED]
+            assert any(isinstance(i, ev.ToolDenied) for i in items)
+        supervisor.verdict = REWRITTEN
+        items = await turn(session, "rewrite")
+        finished = next(i for i in items if isinstance(i, ev.ToolFinished))
+        assert (finished.outcome, finished.output) == (ev.ToolOutcome.OK, "after")
+        rewritten = next(i for i in items if isinstance(i, ev.ToolRewritten))
+        assert (rewritten.before, rewritten.after) == ("echo before", "echo after")
+        assert [c.input["command"] for c in supervisor.reviewed][-1] == "echo before"
+        assert supervisor.stops == ["bye"] * 3
+        supervisor.verdict = ALLOW
+        ended = [i for i in await turn(session, "change files") if isinstance(i, ev.ToolFinished)]
         await session.close()
         await agent.close()
-    ended = [i for i in items if isinstance(i, ev.ToolFinished)]
     assert {i.outcome for i in ended} == {ev.ToolOutcome.OK}
     read, edited, written, new = (item.patch for item in ended)
     assert (read, new) == ("", ""), "neither is a change of a file that was there"
@@ -211,21 +208,6 @@ async def test_a_turn_can_be_ended_after_a_tool(tmp_path: Path) -> None:
     ended = items[-1]
     assert isinstance(ended, TurnEnded)
     assert ended.failure is None
-
-
-@pytest.mark.parametrize("supervisor", [Broken(), Recorder(Verdict(decision="deny", reason="No"))])
-async def test_a_denied_or_unguarded_tool_does_not_run(
-    supervisor: Recorder, tmp_path: Path
-) -> None:
-    async with serving(script("bash: touch ran", "say: bye")) as server:
-        agent = ClaudeAgent(cli_environment(server, tmp_path))
-        session = await agent.open(spec(tmp_path), supervisor)
-        items = await turn(session, "go")
-        await session.close()
-        await agent.close()
-    assert not (tmp_path / "ran").exists()
-    assert [i.outcome for i in items if isinstance(i, ev.ToolFinished)] == [ev.ToolOutcome.DENIED]
-    assert any(isinstance(i, ev.ToolDenied) for i in items)
 
 
 async def test_what_the_cli_asks_about_does_not_run_unless_it_is_allowed(tmp_path: Path) -> None:

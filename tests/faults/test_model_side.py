@@ -123,7 +123,7 @@ SPOILS = {
 async def test_a_session_that_the_api_rejects_after_good_turns_is_thrown_away(
     tmp_path: Path, message: str
 ) -> None:
-    project = make_project(tmp_path, [task("a"), task("b")])
+    project = make_project(tmp_path, [task("a")])
     spoiled = f"""
     - name: reads something that spoils the session
       task: a
@@ -134,13 +134,13 @@ async def test_a_session_that_the_api_rejects_after_good_turns_is_thrown_away(
           say: never
           repeat: 100
     """
-    async with serving(scenario(spoiled, finishes("a"), finishes("b"))) as server:
+    async with serving(scenario(spoiled, finishes("a"))) as server:
         run = await play(project, server)
         prompts = [json.dumps(request.body, ensure_ascii=False) for request in server.requests]
     assert run.end.exit_code == 0, run.end
     assert [e.failure for e in run.of(ev.AgentFailed)] == [FailureClass.SPOILED_SESSION]
-    assert len(run.of(ev.IterationStarted)) == 3
-    assert [task_of(project, name).retry_count for name in "ab"] == [0, 0]
+    assert len(run.of(ev.IterationStarted)) == 2
+    assert task_of(project, "a").retry_count == 0
     told = [p for p in prompts if "it was thrown away" in p]
     assert told
     assert SPOILS[message] in told[0]

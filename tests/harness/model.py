@@ -42,6 +42,8 @@ def serving_in_thread(source: str | Path | Scenario) -> Iterator[ModelServer]:
             served.append(server)
             ready.set()
             await asyncio.to_thread(halt.wait)
+            for _ in range(5):  # a connection accepted last gets the task that closes it
+                await asyncio.sleep(0)
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()

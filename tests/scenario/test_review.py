@@ -67,6 +67,7 @@ async def reviewed(root: Path, *scripts: str, iterations: int = 1) -> tuple[Run,
     return run, [str(body) for body in asked]
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_a_reviewer_judges_prose_from_the_files_alone(tmp_path: Path) -> None:
     looks = f"""
     - name: looks around

@@ -231,9 +231,13 @@ class BuildLoop:
         require_workable(self._docs.plan)
         task = self._docs.plan.get_next_task()
         if task is None:
-            reopened = await self._finished.reopen(self._run)
-            return None if reopened else self._end_without_ready_task()
-        if not await self._can_complete(task):
+            if await self._finished.reopen(self._run):
+                return None
+            plan = self._docs.plan
+            action = recovery_of_plan(plan) if self._blocked_a_task else RecoveryAction.NONE
+            return nothing_ready(plan).model_copy(update={"recovery": action})
+        rules = await asyncio.to_thread(self._run.gate.rules)
+        if not may_start(task, self._run.settings.phases.building, rules):
             await self._block_unverifiable(task)
             return None
         if self._run.settings.agent.standby_session:
@@ -252,10 +256,6 @@ class BuildLoop:
         meter = session_meter(self._run, self._run_limits.costs())
         return meter, self._spec_for(meter.costs.remaining(meter.limits))
 
-    async def _can_complete(self, task: Task) -> bool:
-        building = self._run.settings.phases.building
-        return may_start(task, building, await asyncio.to_thread(self._run.gate.rules))
-
     async def _block_unverifiable(self, task: Task) -> None:
         """Block a task that was added during the run and that no check can verify."""
 
@@ -266,11 +266,6 @@ class BuildLoop:
             return docs.replacing(plan=blocked_without_check(docs.plan, now))
 
         await self._run.project_state.transact(change, "it has no check that can run")
-
-    def _end_without_ready_task(self) -> End:
-        end = nothing_ready(self._docs.plan)
-        action = recovery_of_plan(self._docs.plan) if self._blocked_a_task else RecoveryAction.NONE
-        return end.model_copy(update={"recovery": action})
 
     @property
     def _docs(self) -> Documents:

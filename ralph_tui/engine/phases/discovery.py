@@ -65,7 +65,8 @@ def _criteria(count: int) -> str:
 
 async def _end_if_unanswered(stage: Stage, *, fresh: bool) -> End | None:
     """Return the end of a run if the last run left questions that it cannot ask; otherwise withdraw them."""
-    if not fresh and not stage.request.interactive and _may_ask(stage):
+    asks = may_ask(stage.request, stage.run.settings)
+    if asks and not fresh and not stage.request.interactive:
         questions = await unanswered_questions(stage.run, stage.request, stage.phase)
         if questions:
             return waiting_for_answer(questions)
@@ -137,7 +138,14 @@ async def _run_session(stage: Stage, feedback: str) -> End | None:
         return await missing_specs(stage)
 
     supervisor = PhaseSupervisor(stage.run, missing=missing, handlers={}, asking=asking)
-    prompt = await _prompt(stage, asking, feedback)
+    prompt = await asyncio.to_thread(
+        prompt_of_discovery,
+        stage.run.project,
+        stage.docs,
+        feedback=feedback,
+        left=asking.left,
+        may_ask=may_ask(stage.request, stage.run.settings),
+    )
     end = await run_session(
         stage,
         supervisor,
@@ -161,20 +169,5 @@ async def _run_session(stage: Stage, feedback: str) -> End | None:
     return end
 
 
-def _may_ask(stage: Stage) -> bool:
-    return may_ask(stage.request, stage.run.settings)
-
-
 def may_ask(request: RunRequest, settings: Settings) -> bool:
     return not request.no_input and settings.phases.discovery.human_in_loop
-
-
-async def _prompt(stage: Stage, asking: QuestionChannel, feedback: str) -> str:
-    return await asyncio.to_thread(
-        prompt_of_discovery,
-        stage.run.project,
-        stage.docs,
-        feedback=feedback,
-        left=asking.left,
-        may_ask=_may_ask(stage),
-    )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.memory import SessionFacts, render_memory
 from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.context_budget import BudgetDecision
@@ -16,7 +17,6 @@ from ralph_tui.engine.core.ports import AgentSession, Failure, SessionSpec, Turn
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.prompts.prompts import REJECTED, handoff_prompt
-from ralph_tui.engine.session.handoff import write_handoff
 from ralph_tui.engine.session.iteration_result import IterationResult, counts_against_task
 from ralph_tui.engine.session.supervisor import TaskSupervisor
 from ralph_tui.engine.session.turns import Conversation, InterruptReason, describe_interrupt
@@ -243,6 +243,45 @@ class Iteration:
         return _result(
             IterationOutcome.INCOMPLETE, reason, retry=not self._supervisor.tools.retry_counted
         )
+
+
+async def write_handoff(
+    run: RunContext,
+    supervisor: TaskSupervisor,
+    iteration: int,
+    meter: UsageMeter,
+    dependencies: tuple[str, ...],
+) -> str:
+    """Write MEMORY.md and the session memory; return the name of MEMORY.md.
+
+    The model submits its summary with a tool. An output format would apply to the whole session and, by
+    invalidating the cache, made each turn some 25 times as expensive.
+    """
+    docs = run.docs
+    task, result = supervisor.task.task, supervisor.tools.gate_result
+    facts = SessionFacts(
+        iteration=iteration,
+        phase=docs.state.current_phase,
+        task_id=supervisor.task.task_id if task and task.status is not TaskStatus.COMPLETE else "",
+        task_description=task.description if task else "",
+        files=tuple(supervisor.files),
+        receipts=tuple(
+            f"{r.status.value}: {r.command}" for r in (result.receipts if result else ())
+        ),
+        dependencies=dependencies,
+        session_cost_usd=meter.costs.iteration,
+        session_tokens=meter.tokens,
+        progress=docs.plan.completion_percentage,
+    )
+    text = render_memory(facts, supervisor.tools.note)
+    project = run.project
+
+    def write() -> str:
+        path = project.write_memory(text)
+        project.write_session_memory(iteration, text)
+        return path.name
+
+    return await asyncio.to_thread(write)
 
 
 def rejection_note(message: str) -> str:

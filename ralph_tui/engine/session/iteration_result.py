@@ -5,7 +5,6 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import PurePath
 
-from ralph_tui.config.settings import Settings
 from ralph_tui.domain.base import Amount, Count, Model
 from ralph_tui.domain.costs import Money, minus, plus
 from ralph_tui.domain.documents.memory import MemoryNote, note_sections
@@ -171,13 +170,6 @@ def blocked_notice(before: ImplementationPlan, after: ImplementationPlan, task_i
     return f"{task_id} is blocked: {task.blockers[-1].rstrip('.')}.{then}"
 
 
-def task_limits(settings: Settings) -> TaskLimits:
-    limits = settings.limits
-    return TaskLimits(
-        max_attempts=limits.max_attempts_per_task, max_iterations=limits.max_iterations_per_task
-    )
-
-
 def _with_iteration_counted(
     docs: Documents, name: str, result: IterationResult, verdict: IterationVerdict
 ) -> Documents:
@@ -263,10 +255,14 @@ async def record_iteration(
         task_id: The task of the iteration, or the name of a phase without tasks.
         title: The task's title; empty in a phase without tasks.
     """
+    most = run.settings.limits
+    limits = TaskLimits(
+        max_attempts=most.max_attempts_per_task, max_iterations=most.max_iterations_per_task
+    )
 
     def change(docs: Documents) -> Documents:
         if phase is Phase.BUILDING:
-            return with_task_iteration(docs, task_id, result, task_limits(run.settings))
+            return with_task_iteration(docs, task_id, result, limits)
         return with_phase_iteration(docs, phase, result)
 
     why = f"iteration {number}: {result.reason}" if phase is Phase.BUILDING else ""
