@@ -3,7 +3,7 @@
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -75,6 +75,7 @@ class CommitRequest:
         trailers: The trailers of the message, by name.
         protected: Branches that must not receive commits.
         paths: The only paths to commit, relative to the project; empty for everything in it.
+        left_out: New files that do not belong to the commit, relative to the project.
         intend: Records the new commit before the branch moves to it.
     """
 
@@ -82,6 +83,7 @@ class CommitRequest:
     trailers: Mapping[str, str] = field(default_factory=dict)
     protected: Sequence[str] = ()
     paths: tuple[str, ...] = ()
+    left_out: Collection[str] = ()
     intend: Callable[[str], None] = lambda _: None
 
 
@@ -114,7 +116,7 @@ class Committer:
 
     def _commit(self, head: Head, wanted: CommitRequest) -> MadeCommit | None:
         index = self.git.text("write-tree")
-        self._stage(wanted.paths)
+        self._stage(wanted.paths, wanted.left_out)
         tree = self.git.text("write-tree")
         base = head.commit or self.git.text("hash-object", "-t", "tree", os.devnull)
         entries = tuple(self._changed_paths(base, tree))
@@ -154,20 +156,12 @@ class Committer:
     def hooks(self) -> tuple[str, ...]:
         return tuple(found_hooks(self.git))
 
-    def _stage(self, paths: tuple[str, ...]) -> None:
+    def _stage(self, paths: tuple[str, ...], left_out: Collection[str]) -> None:
         # Name every path: git refuses what it ignores, and `:(exclude).ralph` where `.ralph` itself is ignored.
         which = ("--cached",) if paths else ("--modified", "--deleted")
-        found = self.git.output(
-            "ls-files",
-            "-z",
-            *which,
-            "--others",
-            "--exclude-standard",
-            "--",
-            ".",
-            ":(exclude).ralph",
-        )
-        there = set(filter(None, found.split(b"\0")))
+        what = (*which, "--others", "--exclude-standard", "--", ".", ":(exclude).ralph")
+        found = self.git.output("ls-files", "-z", *what).split(b"\0")
+        there = set(filter(None, found)).difference(map(os.fsencode, left_out))
         names = [name for name in map(os.fsencode, paths) if name in there] if paths else there
         if names:
             listed = ("--pathspec-from-file=-", "--pathspec-file-nul")

@@ -49,7 +49,12 @@ def subjects(project: Path, branch: str = "HEAD") -> list[str]:
 @pytest.mark.usefixtures("played_cli")
 async def test_each_task_is_one_commit_on_a_branch_of_the_plan(tmp_path: Path) -> None:
     hostile = "--amend\x1b[31m $(touch x) `id` Signed-off-by: Eve"
-    project = committing(tmp_path, task("a", description=f"{hostile}\n\nRalph-Task: b"), task("b"))
+    check: list[JsonValue] = ["$ date > report.xml && test -f b.txt"]
+    project = committing(
+        tmp_path,
+        task("a", description=f"{hostile}\n\nRalph-Task: b"),
+        task("b", verification_criteria=check),
+    )
     async with serving(scenario(finishes("a"), finishes("b"))) as server:
         run = await play(project, server)
     assert run.end.status is LoopStatus.COMPLETE, run.end.reason
@@ -64,7 +69,8 @@ async def test_each_task_is_one_commit_on_a_branch_of_the_plan(tmp_path: Path) -
         "b.txt",
         "progress.txt",
     ]
-    assert git(project, "status", "--porcelain") == ""
+    assert git(project, "status", "--porcelain").split() == ["??", "report.xml"]
+    assert [e for e in run.of(ev.Notice) if "checks wrote it: report.xml" in e.text]
     told = run.of(ev.WorkCommitted)
     assert [e.task_ids for e in told] == [("a",), ("b",)]
     assert told[1].commit == git(project, "rev-parse", "HEAD").strip()

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from ralph_tui.config.settings import GitSettings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import EventSink
-from ralph_tui.domain.formatting import plural
+from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskCommit, TaskStatus
 from ralph_tui.domain.project_state import WorkBranch
 from ralph_tui.domain.sanitize import one_line, tail
@@ -88,6 +88,8 @@ class TaskCommits:
         self._guard = guard
         self._hooks = hooks
         self._commit_count = 0
+        self.made_by_checks: Collection[str] = ()
+        """New files that no commit takes."""
         self._loop: asyncio.AbstractEventLoop | None = None
         run_hook = self._run_hook if place.git.hooks == "run" else None
         self._committer = Committer(project_state.project.root, run_hook)
@@ -172,6 +174,9 @@ class TaskCommits:
         branch = self._docs.state.branch
         if not self._commit_count or branch is None:
             return
+        if left := sorted(self.made_by_checks):
+            text = f"Not committed, because checks wrote it: {shortlist(left, 3)}. Add it to .gitignore."
+            self._emit(ev.Notice(text=one_line(text)))
         line = await asyncio.to_thread(push_line, self._committer.git, branch.name)
         how = f" To push: {line}" if line else ""
         text = f"{plural(self._commit_count, 'commit')} on {branch.name}.{how}"
@@ -186,6 +191,7 @@ class TaskCommits:
             message=self._message(tasks),
             trailers=self._trailers(tasks) if self._git.trailers else {},
             protected=self._git.protected_branches,
+            left_out=self.made_by_checks,
             intend=lambda commit: self._record_intent(ids, commit),
         )
         try:

@@ -266,6 +266,7 @@ class Gate:
         A criterion that may not run unattended, or whose status is lost, does not run, nor does what is `known`.
         """
         rules = await asyncio.to_thread(self.rules)
+        before = await asyncio.to_thread(self.base.noted)
         found: dict[str, Examined] = {}
         for check in all_checks(tasks, rules):
             command: str | None = check.command
@@ -283,6 +284,7 @@ class Gate:
             if check.source == "backpressure":
                 examined = await self._examiner.control(command, examined, inspection)
             found[check.command] = examined
+        await asyncio.to_thread(self.base.noted, before)
         return found
 
     async def _unattended(self, command: str) -> str | None:
@@ -326,7 +328,7 @@ class Gate:
         commands = tuple(check.command for check in checks)
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         self._examined.clear()
-        await asyncio.to_thread(self.base.claimed)
+        claimed = await asyncio.to_thread(self.base.claimed)
         written: tuple[str, ...] = ()
         with contextlib.suppress(SetupError):  # told by the checks, which may make an environment
             written = await asyncio.to_thread(self._examiner.tree.written)
@@ -339,6 +341,7 @@ class Gate:
         for check in checks:
             judge = all(receipt.ok for receipt in receipts)
             add(await self._run_check(check, permit, task, commands, judge=judge))
+        await asyncio.to_thread(self.base.noted, claimed)
         if not receipts:
             self._inspection = await self._examiner.inspect((), task)
         if all(receipt.ok for receipt in receipts):

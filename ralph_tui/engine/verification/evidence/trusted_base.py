@@ -148,6 +148,7 @@ class TrustedBase:
         self.store = CheckStore(root)
         self.trouble = ""
         """Why there is no base, such as a missing git."""
+        self.made_by_checks: set[str] = set()
         self._feature = feature
         self._task_id = ""
         self._claimed = ""
@@ -214,11 +215,19 @@ class TrustedBase:
         if self._record.base and self._record.left is None:
             forget_bytecode(self._root, self._record.since)
 
-    def claimed(self) -> None:
-        """Record the project as a claim finds it, because what its checks write is not the work."""
-        self._claimed = ""
+    def claimed(self) -> str:
+        """Record the project as a claim finds it, because what its checks write is not the work; return its tree."""
+        self._claimed = self.noted()
+        return self._claimed
+
+    def noted(self, before: str = "") -> str:
+        """Return the project's tree, empty without one; remember what came up since another tree, while checks ran."""
         with contextlib.suppress(SetupError, OSError):  # told by `inspect`
-            self._claimed = self.trees.take()
+            now = self.trees.take()
+            new = (one.path for one in self.trees.differences(before or now, now) if not one.old)
+            self.made_by_checks.update({*new}.difference(followed_names(self._root), ("uv.lock",)))
+            return now
+        return ""
 
     def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
         record = self._record
