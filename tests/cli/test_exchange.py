@@ -20,8 +20,10 @@ from tests.harness.projects import HAS_FILE, make_project, plan_of, task
 
 PLAN = """\
 - [x] create: Create the database
-- [ ] fill: Fill the database `uv run pytest tests/test_fill.py`
+- [ ] fill: Fill the database
 """
+CHECKED = f"{PLAN.rstrip()} `uv run pytest tests/test_fill.py`\n"
+"""The same with a command, which a process of the guard has to judge."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -44,6 +46,7 @@ def kept(project: Path) -> dict[str, bytes]:
 
 
 def test_an_installed_importer_is_found_shown_and_imported(project: Path) -> None:
+    (project / "a.plain").write_text(CHECKED)
     before = kept(project)
     looked = inside("import", "a.plain", "--dry-run", cwd=project)
     assert looked.returncode == 0, looked.stderr
@@ -78,6 +81,7 @@ def test_an_installed_importer_is_found_shown_and_imported(project: Path) -> Non
 
 
 def test_without_a_person_nothing_is_written_and_the_status_says_so(project: Path) -> None:
+    (project / "a.plain").write_text(CHECKED)
     before = kept(project)
     asked = inside("import", "a.plain", cwd=project)
     assert asked.returncode == 4
