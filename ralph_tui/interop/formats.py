@@ -1,6 +1,6 @@
 """Defines importers and exporters, and the values that they exchange with the plan."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -94,11 +94,8 @@ class Importer(Protocol):
         ...
 
 
-class Exporter(Protocol):
-    """Writes one format. An importer with a method `write` is also an exporter."""
-
-    @property
-    def name(self) -> str: ...
+class Writable(Importer, Protocol):
+    """An importer that can also write its format."""
 
     def write(self, plan: ImplementationPlan, before: Source) -> str:
         """Return `before` with the state of the plan's tasks; every other byte stays.
@@ -108,5 +105,14 @@ class Exporter(Protocol):
         ...
 
 
-class Writable(Importer, Exporter, Protocol):
-    """An importer that can also write its format."""
+Edit = tuple[int, int, str]
+"""The start and end of a part of a text, and what replaces it."""
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    parts: list[str] = []
+    at = 0
+    for start, end, new in sorted(edits):
+        parts += (text[at:start], new)
+        at = end
+    return "".join((*parts, text[at:]))

@@ -21,7 +21,7 @@ from ralph_tui.interop.foreign_tasks import (
     represents_group,
     tasks_by_foreign_id,
 )
-from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
+from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source, edited
 from ralph_tui.interop.json_text import JsonList, JsonObject, JsonText, pretty, quoted
 
 OPEN, DONE, BLOCKED = "open", "done", "blocked"
@@ -113,7 +113,6 @@ class JsonFormat(JsonImporter):
     """A format in JSON whose states are written back, each in its place."""
 
     states: States
-    creates = False
 
     @abstractmethod
     def entries(self, document: JsonText) -> Iterable[tuple[str, JsonObject]]:
@@ -127,7 +126,7 @@ class JsonFormat(JsonImporter):
         tasks = tasks_by_foreign_id(plan, self.name, before.name)
         found = ((item, tasks[id_]) for id_, item in self.entries(document) if id_ in tasks)
         changes = ((item, self.states.written(item, task)) for item, task in found)
-        return document.edited(item.with_value(*change) for item, change in changes if change)
+        return edited(before.text, (item.with_value(*change) for item, change in changes if change))
 
     def new(self, plan: ImplementationPlan) -> str:  # noqa: ARG002 - for a format that can
         raise cannot_create(self.name)
@@ -210,7 +209,6 @@ class Prd(JsonFormat):
 
     name = "prd"
     states = Passes()
-    creates = True
 
     def score(self, document: JsonText, source: Source) -> int:  # noqa: ARG002 - part of the interface
         if "passes" in keys_of(document.root.get("userStories")):
@@ -303,7 +301,6 @@ class Wiggum(JsonFormat):
     """The prd.json of chr1sbest/wiggum: `tasks` with a status and a priority in words."""
 
     name = "wiggum"
-    creates = True
     states = States(
         done=("done", "complete", "completed"),
         open=("todo", "in-progress", "pending"),

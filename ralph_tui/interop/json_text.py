@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from pydantic import JsonValue
 
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.formats import InteropError, Source
+from ralph_tui.interop.formats import Edit, InteropError, Source
 
 MAX_VALUES = 1_000_000
 """More than a file of 5,000 tasks has. Each value costs memory."""
@@ -19,9 +19,6 @@ _REPAIR = "Restore the file or correct this place. To check it, run `python -m j
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 _WORDS = {"true": True, "false": False, "null": None}
-
-Edit = tuple[int, int, str]
-"""The start and end of a part of the text, and what replaces it."""
 
 
 class JsonText:
@@ -49,13 +46,6 @@ class JsonText:
 
     def error(self, at: int, what: str, hint: str = "") -> InteropError:
         return InteropError(self.source.name, self.line(at), what, hint)
-
-    def edited(self, edits: Iterable[Edit]) -> str:
-        text, at, parts = self.source.text, 0, list[str]()
-        for start, end, new in sorted(edits):
-            parts += (text[at:start], new)
-            at = end
-        return "".join((*parts, text[at:]))
 
     def unused_fields(self, objects: Iterable["JsonObject"]) -> list[str]:
         """Return the keys of these objects that no getter was asked for."""

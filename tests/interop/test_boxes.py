@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from ralph_tui.interop.markdown.boxes import Edit, edited, read_boxes
+from ralph_tui.interop.formats import edited
+from ralph_tui.interop.markdown.boxes import read_boxes
 
 
 def marks(text: str) -> list[str]:
@@ -156,7 +157,7 @@ def test_any_text_is_read_and_its_places_are_right(text: str) -> None:
         assert text[box.start - 1] == "["
         assert text[box.start : box.end] == box.mark
         assert text[box.end] == "]"
-    turned = edited(text, [Edit(box.start, box.end, "x") for box in document.boxes])
+    turned = edited(text, [(box.start, box.end, "x") for box in document.boxes])
     assert [box.line for box in read_boxes(turned).boxes] == [box.line for box in document.boxes]
 
 

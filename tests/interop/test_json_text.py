@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.interop import json_text
-from ralph_tui.interop.formats import InteropError, Source
+from ralph_tui.interop.formats import InteropError, Source, edited
 from ralph_tui.interop.json_text import JsonList, JsonObject, JsonText
 from tests.interop.samples import json_texts, values
 
@@ -85,7 +85,7 @@ def test_lines_are_values_of_their_own() -> None:
 )
 def test_a_member_is_set_or_added_like_its_neighbors(before: str, after: str) -> None:
     document = read(before)
-    assert document.edited([document.root.with_value("flag", True)]) == after
+    assert edited(document.source.text, [document.root.with_value("flag", True)]) == after
     assert json.loads(after)["flag"] is True
 
 

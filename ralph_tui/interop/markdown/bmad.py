@@ -9,7 +9,14 @@ from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, import_listing, tasks_by_foreign_id
-from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
+from ralph_tui.interop.formats import (
+    Edit,
+    Imported,
+    ImportOptions,
+    InteropError,
+    Source,
+    edited,
+)
 from ralph_tui.interop.json_plans import cannot_create
 from ralph_tui.interop.markdown.box_plans import (
     chained,
@@ -19,7 +26,7 @@ from ralph_tui.interop.markdown.box_plans import (
     must_change,
     open_document,
 )
-from ralph_tui.interop.markdown.boxes import Box, BoxDocument, Edit, TextLine, columns, edited
+from ralph_tui.interop.markdown.boxes import Box, BoxDocument, TextLine, columns
 
 _STORY = re.compile(
     r"^\W*(?:user[ \t]+)?story[ \t]+([0-9]{1,4})[.-]([0-9]{1,4})[ \t]*(?:[:.\u2013\u2014-][ \t]*)*(.*)$",
@@ -92,7 +99,7 @@ class _Status:
     def changed(self, *, is_done: bool) -> Edit:
         lower = self.words.islower()
         word = "done" if is_done else "in-progress" if lower else "InProgress"
-        return Edit(self.start, self.end, word if lower else word[0].upper() + word[1:])
+        return self.start, self.end, word if lower else word[0].upper() + word[1:]
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,6 @@ class Bmad:
     """A story is a task with its acceptance criteria. The Status decides whether it is done."""
 
     name = "bmad"
-    creates = False
 
     def sniff(self, source: Source) -> int:
         """Score a file by headings of stories with a status or criteria."""

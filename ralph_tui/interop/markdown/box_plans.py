@@ -19,9 +19,16 @@ from ralph_tui.interop.foreign_tasks import (
     slug,
     tasks_by_foreign_id,
 )
-from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, LeftOut, Source
+from ralph_tui.interop.formats import (
+    Imported,
+    ImportOptions,
+    InteropError,
+    LeftOut,
+    Source,
+    edited,
+)
 from ralph_tui.interop.json_plans import cannot_create
-from ralph_tui.interop.markdown.boxes import Box, BoxDocument, MalformedBox, edited, read_boxes
+from ralph_tui.interop.markdown.boxes import Box, BoxDocument, MalformedBox, read_boxes
 
 MAX_LINES = 400_000
 MAX_BOXES = 50_000
@@ -48,7 +55,6 @@ class BoxFormat(ABC):
     """A format in which each task has one check box."""
 
     name: str
-    creates = False
 
     @abstractmethod
     def sniff(self, source: Source) -> int:

@@ -8,8 +8,10 @@ front matter do not count.
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+
+from ralph_tui.interop.formats import Edit
 
 OPEN = " "
 DONE = "xX✓✔✅☑√"
@@ -108,8 +110,8 @@ class Box:
         first, _, rest = self.body.partition("\n")
         return first.strip(), rest
 
-    def turned(self, *, done: bool) -> "Edit":
-        return Edit(self.start, self.end, "x" if done else OPEN)
+    def turned(self, *, done: bool) -> Edit:
+        return self.start, self.end, "x" if done else OPEN
 
 
 @dataclass(frozen=True)
@@ -141,24 +143,6 @@ class BoxDocument:
     @property
     def title(self) -> str:
         return next((heading.text for heading in self.headings if heading.level == 1), "")
-
-
-@dataclass(frozen=True)
-class Edit:
-    """The replacement of a part of a text."""
-
-    start: int
-    end: int
-    new: str
-
-
-def edited(text: str, edits: Iterable[Edit]) -> str:
-    parts: list[str] = []
-    at = 0
-    for edit in sorted(edits, key=lambda edit: edit.start):
-        parts += (text[at : edit.start], edit.new)
-        at = edit.end
-    return "".join((*parts, text[at:]))
 
 
 def read_boxes(text: str) -> BoxDocument:

@@ -312,7 +312,6 @@ class TodoMd(BoxFormat):
     """A TODO.md, or any other file with check boxes under headings."""
 
     name = "todo"
-    creates = True
 
     def sniff(self, source: Source) -> int:
         """Score any file with boxes, but lower than the other formats."""
