@@ -4,7 +4,8 @@ import ast
 import inspect
 import json
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
@@ -124,12 +125,14 @@ def field_docstrings(model: type) -> dict[str, str]:
     found: dict[str, str] = {}
     for part in reversed(model.__mro__):
         if part.__module__.startswith("ralph_tui."):
-            found |= _attributes_section(inspect.getdoc(part) or "")
-            found |= dict(_below_fields(part))
+            found |= _own_docstrings(part)
     return found
 
 
-def _below_fields(model: type) -> Iterator[tuple[str, str]]:
+@cache
+def _own_docstrings(model: type) -> dict[str, str]:
+    """Read the source of a class, once for all that inherit from it."""
+    found = _attributes_section(inspect.getdoc(model) or "")
     tree = ast.parse(textwrap.dedent(inspect.getsource(model)))
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     for field, after in pairwise(body):
@@ -138,7 +141,8 @@ def _below_fields(model: type) -> Iterator[tuple[str, str]]:
         if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
             text = after.value.value
             if isinstance(text, str):
-                yield field.target.id, _plain(text)
+                found[field.target.id] = _plain(text)
+    return found
 
 
 def _attributes_section(text: str) -> dict[str, str]:

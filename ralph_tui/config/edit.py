@@ -8,7 +8,7 @@ from textwrap import indent
 from pydantic import BaseModel
 
 from ralph_tui.config.template import plain_value, template, yaml_value
-from ralph_tui.config.yaml_reader import MAX_BYTES, parse_entries
+from ralph_tui.config.yaml_reader import MAX_BYTES, compose, parse_entries
 from ralph_tui.domain.errors import ConfigError
 
 INDENT = "  "
@@ -45,7 +45,7 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
     import yaml
 
     before = {e.key: e.value for e in parse_entries(text, path)}
-    root = yaml.compose(text, Loader=yaml.SafeLoader) if text.strip() else None
+    root = compose(text) if text.strip() else None
     flow = isinstance(root, yaml.MappingNode) and root.flow_style
     # Only a top-level mapping such as the steps is written as a block; deeper ones stay on one line.
     as_block = not flow and "." not in key and _is_nested(value)

@@ -23,6 +23,7 @@ from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.sanitize import one_line
 
 MAX_BYTES = 1_000_000
+MOST_NESTED = 1_000
 
 NAMED_LISTS = frozenset({"phases.building.backpressure"})
 """Lists that may also be written as a mapping, with a name for each item."""
@@ -89,7 +90,7 @@ def _all_entries(text: str, path: Path) -> tuple[Entry | RetiredEntry, ...]:
     import yaml
 
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = compose(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -109,6 +110,14 @@ def _all_entries(text: str, path: Path) -> tuple[Entry | RetiredEntry, ...]:
             hint = f"These look like the {form}: `ralph config import {path}` translates them."
             raise ConfigError(error.message, hint) from error
         raise
+
+
+def compose(text: str) -> object:
+    import yaml
+
+    fast = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    may_be_deep = sum(map(text.count, "[{-?")) > MOST_NESTED  # on which the C loader crashes
+    return yaml.compose(text, Loader=yaml.SafeLoader if may_be_deep else fast)
 
 
 def _foreign_format(text: str) -> str:

@@ -220,7 +220,8 @@ def test_hostile_names_are_shown_inert(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_deep_nesting_is_a_bounded_error(tmp_path: Path) -> None:
-    assert "nested too deeply" in complaint(tmp_path, "[" * 5000).message
+    for deep in ("[" * 5000, "[" * 100_000, "{a: " * 100_000, "- " * 100_000):
+        assert "nested too deeply" in complaint(tmp_path, deep).message
 
 
 def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
