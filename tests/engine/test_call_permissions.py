@@ -44,6 +44,7 @@ class Setup:
             settings=settings,
             answerable=there,
             clock=lambda: datetime.now(UTC),
+            emit=lambda _: None,
         )
         self.permitting = CallPermissions(cast("RunContext", run), "a")
 

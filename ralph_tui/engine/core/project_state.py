@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, TypeVar
 
 from ralph_tui.domain import events as ev
@@ -439,6 +439,28 @@ async def answered(
         elif await until.wait():
             log = project_state.docs.questions
             return tuple(log.find(question.id) or question for question in asked)
+
+
+async def answer_to(
+    project_state: ProjectState,
+    emit: EventSink,
+    asked: AskedQuestion,
+    clock: Callable[[], datetime],
+    seconds: float,
+    gives_up: Callable[[], bool] = lambda: False,
+) -> AskedQuestion:
+    """Ask one question and return it as it was left; the run stops if nobody answers in time.
+
+    Args:
+        seconds: How long to wait for an answer; 0 for no limit.
+    """
+    expires = asked.asked_at + timedelta(seconds=seconds) if seconds else None
+    asked = asked.model_copy(update={"expires_at": expires})
+    deadline = AnswerDeadline(project_state, clock, expires)
+    (then,) = await answered(project_state, (asked,), gives_up=gives_up, until=deadline)
+    if then.is_open and not gives_up():
+        await stop_unanswered(project_state, emit, then, seconds)
+    return then
 
 
 async def ask(project_state: ProjectState, asked: Sequence[AskedQuestion]) -> None:

@@ -20,13 +20,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.core.project_state import (
-    ProjectState,
-    answered,
-    stop_unanswered,
-    withdraw,
-)
-from ralph_tui.engine.decisions.ask_person import answer_deadline, deadline_at
+from ralph_tui.engine.core.project_state import ProjectState, answer_to, withdraw
 from ralph_tui.store.project import Documents
 
 CLI_RULES = "The settings of the Claude Code CLI require your permission (permissions.ask, or a sensitive path)"
@@ -136,8 +130,7 @@ class CallPermissions:
         return UNASKED if alone or not self._run.answerable else ""
 
     async def _ask(self, wanted: Permission) -> Ruling:
-        batch, project_state = uuid.uuid4().hex[:8], self._run.project_state
-        now = self._run.clock()
+        run, batch, project_state = self._run, uuid.uuid4().hex[:8], self._run.project_state
         asked = AskedQuestion(
             id=f"q-{batch}-1",
             batch=batch,
@@ -145,20 +138,14 @@ class CallPermissions:
             task_id=self._task_id,
             question=permission_question(wanted),
             permission=wanted,
-            asked_at=now,
-            expires_at=answer_deadline(self._run, now),
+            asked_at=run.clock(),
         )
-        try:
-            (then,) = await answered(
-                project_state, (asked,), until=deadline_at(self._run, asked.expires_at)
-            )
+        seconds = run.settings.limits.ask_timeout_seconds
+        try:  # the agent may not decide without an answer
+            then = await answer_to(project_state, run.emit, asked, run.clock, seconds)
         except asyncio.CancelledError:  # the turn was interrupted, or the CLI is gone
             await self._withdraw(asked.id)
             raise
-        if then.is_open:
-            # The agent may not decide without an answer.
-            seconds = self._run.settings.limits.ask_timeout_seconds
-            await stop_unanswered(project_state, self._run.emit, then, seconds)
         if then.answer is None:
             return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
         return parse_ruling(then.answer)

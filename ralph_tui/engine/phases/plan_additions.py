@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 
 from ralph_tui.domain.errors import PlanError
-from ralph_tui.domain.events import PLANNED
 from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import DECISIONS
@@ -14,10 +13,10 @@ from ralph_tui.engine.core.outcome import End, complete_end
 from ralph_tui.engine.decisions.ask_person import clear_decision, with_approval
 from ralph_tui.engine.phases.opening_prompts import prompt_of_additions
 from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
-from ralph_tui.engine.phases.planning import decide_plan, plan_problems, with_submitted_plan
+from ralph_tui.engine.phases.planning import decide_plan, take_tasks
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
-from ralph_tui.store.project import Documents, Outcome
+from ralph_tui.store.project import Documents
 
 _NOT_YET = "Nothing was added yet. Submit the new tasks with ralph_submit_plan."
 
@@ -105,22 +104,10 @@ class _Additions:
         assert isinstance(given, rt.SubmitPlan)
         if self.added:
             return rt.error("The tasks are already added. Stop now. The person reviews them.")
-        stage = self._stage
-        rules = await asyncio.to_thread(stage.run.gate.rules)
-        tasks = tuple(Task.model_validate(task.model_dump()) for task in given.tasks)
-        ids = tuple(task.id for task in tasks)
-
-        def change(docs: Documents) -> Outcome[tuple[str, ...]]:
-            plan = docs.plan.adding(tasks)
-            refused = _id_problems(docs.plan, tasks) or plan_problems(
-                plan, tasks, stage.run.settings.phases.planning
-            )
-            added = (
-                docs if refused else with_submitted_plan(stage, docs, plan, rules, _summary(ids))
-            )
-            return Outcome(added, tuple(refused))
-
-        refused = (await stage.run.project_state.transact_returning(change, PLANNED)).value
+        ids = tuple(task.id for task in given.tasks)
+        refused = await take_tasks(
+            self._stage, given.tasks, new=_summary(ids), problems=_id_problems
+        )
         if refused:
             return rt.error(
                 "NOT YET:\n" + bullets(refused) + "\nCorrect this and submit all new tasks again."

@@ -1,6 +1,7 @@
 """Run planning: turn the gap between specs and code into a plan that the person approves."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 
 from ralph_tui.config.settings import PlanningSettings
 from ralph_tui.domain.errors import SetupError
@@ -175,22 +176,19 @@ async def _run_session(stage: Stage, feedback: str) -> End | None:
         handlers={"ralph_submit_plan": submit, "ralph_add_task": add},
         ends_turn=frozenset({"ralph_submit_plan"}),
     )
-    prompt = await _prompt(stage, feedback)
+    prompt = await asyncio.to_thread(
+        prompt_of_planning,
+        stage.run.project,
+        stage.docs,
+        stage.run.settings.phases.planning,
+        feedback,
+    )
     why = "you requested changes" if feedback else "making a plan from the specs"
     return await run_session(stage, supervisor, prompt=prompt, missing=missing, why=why)
 
 
 async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
-    rules = await asyncio.to_thread(stage.run.gate.rules)
-
-    def change(docs: Documents) -> Outcome[tuple[str, ...]]:
-        tasks = tuple(Task.model_validate(t.model_dump()) for t in given.tasks)
-        plan = _without_open_tasks(docs.plan).adding(tasks)
-        refused = tuple(plan_problems(plan, tasks, stage.run.settings.phases.planning))
-        return Outcome(docs if refused else with_submitted_plan(stage, docs, plan, rules), refused)
-
-    refused = (await stage.run.project_state.transact_returning(change, PLANNED)).value
-    if refused:
+    if refused := await take_tasks(stage, given.tasks, replaces=True):
         return rt.error(
             "NOT YET:\n" + bullets(refused) + "\nCorrect this and submit all tasks again."
         )
@@ -200,30 +198,46 @@ async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
 
 
 async def _add(stage: Stage, given: rt.NewTask, *, replaces: bool) -> ToolAnswer:
+    refused = await take_tasks(stage, (given,), replaces=replaces)
+    return rt.error(" ".join(refused)) if refused else rt.answer({"added": given.id})
+
+
+async def take_tasks(
+    stage: Stage,
+    given: Sequence[rt.NewTask],
+    *,
+    replaces: bool = False,
+    new: str = "",
+    problems: Callable[[ImplementationPlan, Sequence[Task]], Sequence[str]] = lambda *_: (),
+) -> tuple[str, ...]:
+    """Put the model's tasks into the plan, all or none; return why they are refused.
+
+    The approval becomes pending at once, so that a crash cannot let the plan be built unseen.
+
+    Args:
+        replaces: Whether the open tasks go.
+        new: What is new in the plan, for the person who approves it.
+        problems: Returns more reasons to refuse the tasks.
+    """
     rules = await asyncio.to_thread(stage.run.gate.rules)
+    tasks = tuple(Task.model_validate(task.model_dump()) for task in given)
+    settings = stage.run.settings.phases.planning
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
-        task = Task.model_validate(given.model_dump())
-        plan = (_without_open_tasks(docs.plan) if replaces else docs.plan).adding([task])
-        refused = tuple(plan_problems(plan, (task,), stage.run.settings.phases.planning))
-        return Outcome(docs if refused else with_submitted_plan(stage, docs, plan, rules), refused)
+        plan = (_without_open_tasks(docs.plan) if replaces else docs.plan).adding(tasks)
+        refused = tuple(problems(docs.plan, tasks) or plan_problems(plan, tasks, settings))
+        if refused:
+            return Outcome(docs, refused)
+        summary, about = new + _summary(stage, plan, rules), plan_content(plan)
+        asked = requested(ApprovalKind.PLAN, summary, about, stage.run.clock())
+        return Outcome(with_approval(docs.replacing(plan=plan), asked), ())
 
-    refused = (await stage.run.project_state.transact_returning(change, PLANNED)).value
-    return rt.error(" ".join(refused)) if refused else rt.answer({"added": given.id})
+    return (await stage.run.project_state.transact_returning(change, PLANNED)).value
 
 
 def _without_open_tasks(plan: ImplementationPlan) -> ImplementationPlan:
     done = tuple(task for task in plan.tasks if task.status is TaskStatus.COMPLETE)
     return plan.model_copy(update={"tasks": done})
-
-
-def with_submitted_plan(
-    stage: Stage, docs: Documents, plan: ImplementationPlan, rules: GateRules, new: str = ""
-) -> Documents:
-    """Return the documents with the model's plan and a pending approval, so that a crash cannot let it be built unseen."""
-    summary, about = new + _summary(stage, plan, rules), plan_content(plan)
-    asked = requested(ApprovalKind.PLAN, summary, about, stage.run.clock())
-    return with_approval(docs.replacing(plan=plan), asked)
 
 
 def plan_problems(
@@ -245,10 +259,3 @@ def plan_problems(
                 f"Split it. The maximum is {limit:,}."
             )
     return problems
-
-
-async def _prompt(stage: Stage, feedback: str) -> str:
-    settings = stage.run.settings.phases.planning
-    return await asyncio.to_thread(
-        prompt_of_planning, stage.run.project, stage.docs, settings, feedback
-    )

@@ -4,7 +4,6 @@ import asyncio
 import os
 import uuid
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
@@ -14,13 +13,7 @@ from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.core.project_state import (
-    AnswerDeadline,
-    ProjectState,
-    answered,
-    stop_unanswered,
-    withdraw,
-)
+from ralph_tui.engine.core.project_state import ProjectState, answer_to, withdraw
 from ralph_tui.engine.safety.processes import RUN_MARK, end_marked
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project_root import AGENT_OF
@@ -119,27 +112,20 @@ async def _ask(
             Option(label=LEAVE, description="They keep running."),
         ),
     )
-    batch, asked_at = uuid.uuid4().hex[:8], utc_now()
-    expires = asked_at + timedelta(seconds=timeout_seconds) if timeout_seconds else None
+    batch = uuid.uuid4().hex[:8]
     asked = AskedQuestion(
         id=f"q-{batch}-1",
         batch=batch,
         phase=Phase.BUILDING,
         question=question,
-        asked_at=asked_at,
-        expires_at=expires,
+        asked_at=utc_now(),
         answer=request.answers.to(question),
     )
 
     def stopping() -> bool:
         return project_state.docs.state.stop is not StopMode.NONE
 
-    deadline = AnswerDeadline(project_state, utc_now, expires)
-    (now,) = await answered(project_state, (asked,), gives_up=stopping, until=deadline)
-    if not now.is_open:
-        return now.answer is not None and END in now.answer.labels
-    if stopping():
+    then = await answer_to(project_state, emit, asked, utc_now, timeout_seconds, stopping)
+    if then.is_open:
         await withdraw(project_state, asked.id)
-    else:
-        await stop_unanswered(project_state, emit, now, timeout_seconds)
-    return False
+    return then.answer is not None and END in then.answer.labels
