@@ -10,16 +10,14 @@ from ralph_tui.cli.completion import open_questions
 from ralph_tui.cli.console import out, out_json
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import controls_of, find_project, owner_of
-from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.documents.questions import Answer, AskedQuestion
+    from ralph_tui.domain.documents.questions import AskedQuestion
     from ralph_tui.domain.project_state import Approval
 
 app = typer.Typer()
 
 BY: Final = "command"
-MAX_ANSWER = 20_000
 
 
 @app.command(
@@ -55,6 +53,7 @@ def answer(
     as_json: AsJson = False,
 ) -> None:
     """Answer an open question or permission, or list them."""
+    from ralph_tui.cli.run.inputs import MAX_ANSWER, given_answer
     from ralph_tui.domain.permissions import answer_text
 
     controls = controls_of(project_root)
@@ -63,7 +62,8 @@ def answer(
         _list(questions, as_json=as_json)
         return
     asked = next((q for q in questions if q.id == question_id), None)
-    given = _read_answer(asked, text or [], decline=decline)
+    typed = sys.stdin.read(MAX_ANSWER + 1) if text == ["-"] else " ".join(text or ())
+    given = given_answer(asked, typed, decline=decline)
     answered = controls.answer(question_id, given)
     result = answer_text(answered)
     if answered.permission is None and not given.declined:
@@ -125,27 +125,3 @@ def _list(questions: "tuple[AskedQuestion, ...]", *, as_json: bool) -> None:
     first = questions[0]
     no = "3 WHY denies it" if first.permission else "--decline leaves it to the model"
     out(f"ralph answer {first.id} 1   answers the first; {no}.")
-
-
-def _read_answer(asked: "AskedQuestion | None", words: list[str], *, decline: bool) -> "Answer":
-    from ralph_tui.domain.documents.questions import Answer, Question, parse_answer, slip
-
-    if decline:
-        if words:
-            raise RalphError(
-                "--decline and an answer exclude each other.", "Leave one of them out."
-            )
-        return Answer(declined=True, by=BY)
-    text = (sys.stdin.read(MAX_ANSWER + 1) if words == ["-"] else " ".join(words)).strip()
-    if not text:
-        raise RalphError("The answer is empty.", "Write it after the id, or give --decline.")
-    if len(text) > MAX_ANSWER:
-        raise RalphError(
-            f"The answer is longer than {MAX_ANSWER:,} characters.",
-            "Put it into a file and name that.",
-        )
-    # The controls refuse an unknown id, so its answer needs no parsing.
-    question = asked.question if asked else Question(question="")
-    if wrong := slip(question, text):
-        raise RalphError(wrong, "Nothing was answered.")
-    return parse_answer(question, text, by=BY)

@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph_tui.domain.documents.questions import GivenAnswers
+from ralph_tui.domain.documents.questions import (
+    Answer,
+    AskedQuestion,
+    GivenAnswers,
+    Question,
+    parse_answer,
+    slip,
+)
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
@@ -17,8 +24,8 @@ MAX_CHARACTERS = 100_000
 MAX_ADDITION = 36_000
 """Longest text to plan, in characters; a longer one would be cut in the prompt."""
 
-MAX_GUIDANCE = 20_000
-"""Longest guidance, in characters; more would crowd the task out of the prompt."""
+MAX_ANSWER = MAX_GUIDANCE = 20_000
+"""Longest answer or guidance, in characters; more would crowd the task out of the prompt."""
 
 
 _INTO_SPECS = "Put the details into specs/*.md and only summarize them here."
@@ -85,6 +92,26 @@ def _standard_input(what: str) -> str:
             f"The {what} on standard input is not UTF-8 (at byte {error.start}).",
             "Save it as UTF-8.",
         ) from error
+
+
+def given_answer(asked: AskedQuestion | None, text: str, *, decline: bool) -> Answer:
+    """Read an answer to a question; that to an unknown one is kept as it is, because the controls refuse its ID."""
+    text = text.strip()
+    if decline and text:
+        raise RalphError("An answer and declining exclude each other.", "Leave one of them out.")
+    if decline:
+        return Answer(declined=True, by="command")
+    if not text:
+        raise RalphError("The answer is empty.", "Write it after the ID, or decline.")
+    if len(text) > MAX_ANSWER:
+        raise RalphError(
+            f"The answer is longer than {MAX_ANSWER:,} characters.",
+            "Put it into a file and name that.",
+        )
+    question = asked.question if asked else Question(question="")
+    if wrong := slip(question, text):
+        raise RalphError(wrong, "Nothing was answered.")
+    return parse_answer(question, text, by="command")
 
 
 def read_prompt(path: Path | None) -> "OwnPrompt | None":

@@ -8,10 +8,9 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, JsonValue, ValidationError
 
 from ralph_tui.cli.project_lookup import controls_of, find_project, owner_of, read_project
-from ralph_tui.cli.run.inputs import MAX_GUIDANCE
+from ralph_tui.cli.run.inputs import MAX_ANSWER, MAX_GUIDANCE, given_answer
 from ralph_tui.cli.status_report import status_json
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.documents.questions import Answer, Question, parse_answer, slip
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.permissions import answer_text
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
@@ -71,7 +70,7 @@ class AnswerArguments(Model):
     question: Text = Field(description="The question's id, as status lists it.")
     answer: str = Field(
         "",
-        max_length=MAX_GUIDANCE,
+        max_length=MAX_ANSWER,
         description="The number or label of an option (several with commas), or free text.",
     )
     decline: bool = Field(
@@ -139,18 +138,7 @@ def _inject(root: Path | None, given: InjectArguments) -> str:
 def _answer(root: Path | None, given: AnswerArguments) -> str:
     controls = controls_of(root)
     asked = next((q for q in controls.open_questions() if q.id == given.question), None)
-    if given.decline and given.answer.strip():
-        raise RalphError("`decline` and `answer` exclude each other.", "Leave one of them out.")
-    if not given.decline and not given.answer.strip():
-        raise RalphError("The answer is empty.", "Give `answer`, or `decline`.")
-    # The controls refuse an unknown id, so its answer needs no parsing.
-    question = asked.question if asked else Question(question="")
-    if given.decline:
-        made = Answer(declined=True, by="command")
-    elif wrong := slip(question, given.answer):
-        raise RalphError(wrong, "Nothing was answered.")
-    else:
-        made = parse_answer(question, given.answer, by="command")
+    made = given_answer(asked, given.answer, decline=given.decline)
     answered = controls.answer(given.question, made)
     return f"{answered.question.header or answered.question.question}: {answer_text(answered)}"
 
