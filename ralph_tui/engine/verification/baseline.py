@@ -295,6 +295,7 @@ _NOT_PREPARED = re.compile(
 _PYTEST_REFUSES = re.compile(
     r"(?m)^(?:ImportError while loading conftest[^\n]*|INTERNALERROR> \S*Error[^\n]*|[^\n]*error: unrecognized arguments:[^\n]*)"
 )
+_READ_ONLY = re.compile(r"(?i:read-only file system)[^\n]*?'(/[^'\n]+)'")
 _INSTALLS = (
     ("package-lock.json", "npm ci"),
     ("pnpm-lock.yaml", "pnpm install"),
@@ -311,6 +312,7 @@ _INSTALLS = (
     ("poetry.lock", "poetry install"),
     ("requirements.txt", "pip install -r requirements.txt"),
     ("pyproject.toml", "pip install -e ."),
+    ("setup.py", "pip install -e ."),
 )
 """The command that installs the dependencies a file declares; the first file that is there decides."""
 _NODE_MISSES = re.compile(
@@ -413,9 +415,12 @@ def _not_prepared(output: str, root: Path) -> Obstacle | None:
         )
     for pattern in (_NOT_PREPARED, _PYTEST_REFUSES):
         if match := pattern.search(output):
-            return Obstacle(
-                reason=one_line(match[0].strip(" \n\u00d7x"), 160), hint=_install_hint(root)
-            )
+            plugin = "unrecognized arguments" in match[0]
+            hint = "Install the plugin of pytest that has them." if plugin else _install_hint(root)
+            return Obstacle(reason=one_line(match[0].lstrip(" \n\u00d7x"), 160), hint=hint)
+    if match := _READ_ONLY.search(output):
+        hint = "If it is outside the project, name its directory in safety.sandbox_writable."
+        return Obstacle(reason=f"it cannot write {one_line(match[1], 160)}", hint=hint)
     return None
 
 

@@ -216,9 +216,14 @@ def sandbox_prefix(sandbox: Sandbox, root: Path, openings: SandboxAccess) -> tup
 def _private_temp(scratch: Path) -> tuple[str, ...]:
     own = (word for name in _EMPTIED[:2] for word in ("--bind", str(scratch), name))
     # The cache and the project are on different mounts, so uv's hard links would fail with a warning. `uvx` and `pip`,
-    # which tox and nox use, write to directories of the home that are read-only here.
+    # which tox and nox use, and the spawn-wrap of nyc write to directories of the home that are read-only here.
     tmp = _EMPTIED[0]
-    written = {"TMPDIR": tmp, "UV_TOOL_DIR": f"{tmp}/uv-tools", "PIP_CACHE_DIR": f"{tmp}/pip"}
+    written = {
+        "TMPDIR": tmp,
+        "UV_TOOL_DIR": f"{tmp}/uv-tools",
+        "PIP_CACHE_DIR": f"{tmp}/pip",
+        "SPAWN_WRAP_SHIM_ROOT": tmp,
+    }
     settings = {**written, "UV_LINK_MODE": "copy"}.items()
     named = (word for name, value in settings for word in ("--setenv", name, value))
     return (*own, "--tmpfs", _EMPTIED[2], *named)

@@ -262,6 +262,7 @@ def piped_words(command: str) -> frozenset[str]:
 def _parts(command: str) -> list[str]:
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.commenters = ""
+    lexer.whitespace_split = True  # otherwise `npm run test:unit` has five words
     parts: list[str] = []
     with contextlib.suppress(ValueError):  # an open quote: what comes before it counts
         parts.extend(lexer)

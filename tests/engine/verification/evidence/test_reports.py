@@ -20,7 +20,13 @@ from ralph_tui.engine.verification.evidence.runners import (
 from tests.engine.verification.evidence.projects import write
 from tests.harness.suite import need
 
-SCRIPTS = {"test": "jest --ci", "unit": "vitest run", "both": "jest && vitest", "build": "tsc"}
+SCRIPTS = {
+    "test": "jest --ci",
+    "test:unit": "c8 --100 node --test",
+    "unit": "vitest run",
+    "both": "jest && vitest",
+    "build": "tsc",
+}
 
 
 @pytest.mark.parametrize(
@@ -40,7 +46,7 @@ SCRIPTS = {"test": "jest --ci", "unit": "vitest run", "both": "jest && vitest", 
         ("npm run both", []),
         ("npm run build", []),
         ("node --test", [RunnerKind.NODE]),
-        ("c8 --100 --reporter=text node --test", [RunnerKind.NODE]),
+        ("npm run test:unit", [RunnerKind.NODE]),
         ("cross-env CI=1 nyc jest", [RunnerKind.JEST]),
         ("cargo test --workspace", [RunnerKind.CARGO]),
         ("go test ./...", [RunnerKind.GO]),
