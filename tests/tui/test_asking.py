@@ -118,15 +118,6 @@ async def test_the_review_leads_back_and_what_is_missing_is_named(open_app: Open
         assert script.controls.asked[0] == "answer q-b1-1: English by screen"
 
 
-async def test_the_preview_follows_the_cursor(open_app: Open) -> None:
-    moment = Moment()
-    async with open_app(script_of(asking(STORE)), clock=moment) as pilot:
-        app = await asks(pilot, moment)
-        await until(pilot, lambda: '"names": ["Ada"]' in screen_text(app))
-        await pilot.press("j")
-        await until(pilot, lambda: "CREATE TABLE" in screen_text(app))
-
-
 async def test_keys_are_ignored_until_the_person_has_paused(open_app: Open) -> None:
     moment = Moment()
     script = script_of(asking())
@@ -165,21 +156,10 @@ async def test_escape_defers_keeps_what_was_marked_and_a_reopens(open_app: Open)
         assert script.controls.asked[1] == "answer q-b1-2: Web page, and more! by screen"
 
 
-async def test_a_batch_with_all_answers_opens_again_on_send(open_app: Open) -> None:
-    moment = Moment()
-    script = script_of(asking(LANGUAGE, PARTS))
-    async with open_app(script, clock=moment) as pilot:
-        app = await asks(pilot, moment)
-        await pilot.press("3", "space", "enter", "escape")
-        await back(pilot)
-        await pilot.press("a")
-        await asks(pilot, moment)
-        await until(pilot, lambda: "Send the answers" in screen_text(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: len(script.controls.asked) == 2)
-
-
-@pytest.mark.parametrize(("forward", "back_again"), [("right", "left"), ("tab", "shift+tab")])
+@pytest.mark.parametrize(
+    ("forward", "back_again"),
+    [("right", "left"), pytest.param("tab", "shift+tab", marks=pytest.mark.long)],
+)
 async def test_questions_are_paged_with_arrows_and_tab_and_tab_also_leaves_the_text(
     open_app: Open, forward: str, back_again: str
 ) -> None:
@@ -312,14 +292,11 @@ async def test_several_answers_are_given_with_the_mouse_alone(open_app: Open) ->
         assert "Library" in screen_text(app)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
-async def test_a_long_question_fits_and_every_option_can_be_reached(
-    open_app: Open, size: tuple[int, int]
-) -> None:
+async def test_a_long_question_fits_and_every_option_can_be_reached(open_app: Open) -> None:
     moment = Moment()
     options = tuple(Option(label=f"Option {n}", description="words " * 40) for n in range(12))
     question = Question(question="Why? " * 60, header="A header " * 9, options=options)
-    async with open_app(script_of(asking(question)), size=size, clock=moment) as pilot:
+    async with open_app(script_of(asking(question)), size=(60, 16), clock=moment) as pilot:
         app = await asks(pilot, moment)
         await pilot.press("end", "k", "k")
         await until(pilot, lambda: "Option 11" in screen_text(app))

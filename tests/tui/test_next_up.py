@@ -24,8 +24,7 @@ from ralph_tui.present.text.spans import plain
 from ralph_tui.present.text.status_labels import look_of
 from ralph_tui.store.project import Project
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.commands.availability import cannot_build
-from ralph_tui.tui.commands.context import CommandContext
+from ralph_tui.tui.commands.availability import CommandContext, cannot_build
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from ralph_tui.tui.data.project_files import open_request
 from ralph_tui.tui.host.widget_host import TOAST

@@ -226,16 +226,13 @@ async def test_hostile_names_are_inert() -> None:
     assert not {"\x1b", "\x07"} & set(shown)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (100, 30), (40, 10)])
+@pytest.mark.parametrize("size", [(80, 24), (40, 10)])
 def test_the_start_screen(
     snap_compare: Compare, screen: StartScreen, size: tuple[int, int]
 ) -> None:
     assert snap_compare(screen, terminal_size=size)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (100, 30)])
-def test_the_plan_before_it_is_imported(
-    snap_compare: Compare, screen: StartScreen, size: tuple[int, int]
-) -> None:
+def test_the_plan_before_it_is_imported(snap_compare: Compare, screen: StartScreen) -> None:
     look: Callable[[Pilot[StartChoice]], Awaitable[None]] = previewed
-    assert snap_compare(screen, terminal_size=size, run_before=look)
+    assert snap_compare(screen, terminal_size=(80, 24), run_before=look)

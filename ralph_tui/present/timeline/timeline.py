@@ -111,7 +111,7 @@ class Timeline:
         self.changed: set[int] = set()
         """Numbers of the entries that were replaced since the reader last cleared this set."""
         self._roots = roots
-        self._changes = ChangedFiles(roots)
+        self.changed_files = ChangedFiles(roots)
         self._deduplicator = Deduplicator()
         self._pending = PendingCalls()
         self._max_entries = max_entries
@@ -166,7 +166,7 @@ class Timeline:
 
     def feed(self, event: ev.Event) -> None:
         kind = type(event)
-        self._changes.feed(event)
+        self.changed_files.feed(event)
         handler = self._handlers.get(kind)
         if handler:
             handler(event)
@@ -183,7 +183,7 @@ class Timeline:
         elif isinstance(event, ev.IterationFinished):
             heading = self.entry(self._last_heading)
             if isinstance(heading, HeadingEntry) and self._heading_iteration == event.iteration:
-                self._replace(replace(heading, ended=event, files=self._changes.files))
+                self._replace(replace(heading, ended=event, files=self.changed_files.files))
         if kind in _CLEARING:
             self._interrupt_open()
             self._live.clear()

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from ralph_tui.tui.commands.availability import Reason, always
-from ralph_tui.tui.commands.context import CommandContext
+from ralph_tui.tui.commands.availability import CommandContext, Reason, always
 
 
 class Leads(Enum):

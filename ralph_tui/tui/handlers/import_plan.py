@@ -2,22 +2,46 @@
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan.import_preview import ImportPreview
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.launch import PlanImporter
+from ralph_tui.present.sections.import_parts import import_done, import_heading, import_parts
 from ralph_tui.present.text.key_hints import commands_as_key_text
 from ralph_tui.store.foreign_files import foreign_plans
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
+from ralph_tui.tui.screens.dialogs.preview import PreviewDialog
+from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 
-if TYPE_CHECKING:
-    from ralph_tui.domain.plan.import_preview import ImportPreview
-
+MOST_ROWS = 1_000
 MOST_NAMED = 5
 
 _WHICH = "A plan file of another tool, or a directory of such files, relative to the project. You see a preview first."
+
+
+class ImportFileDialog(ValueDialog):
+    """Asks which file to import."""
+
+    KEYS = "enter preview, esc cancel"
+
+    def __init__(self, hint: str, value: str) -> None:
+        super().__init__("Import a plan", hint, value)
+
+
+class ImportDialog(PreviewDialog):
+    """Shows what an import would change."""
+
+    KEYS = "ctrl+y import, esc cancel; {search} search, {copy} copy, {share} export"
+    STEM = "import"
+
+    def __init__(self, preview: ImportPreview) -> None:
+        super().__init__(
+            f"Import {import_heading(preview)}",
+            import_parts(preview, MOST_ROWS),
+            does_something=preview.changes_plan,
+        )
 
 
 class ImportHandler:
@@ -28,9 +52,6 @@ class ImportHandler:
 
     async def import_plan(self) -> None:
         """Ask for a file until one can be read or the person leaves, preview its changes, and import it."""
-        # Not before the first paint.
-        from ralph_tui.tui.screens.dialogs.import_report import ImportDialog, ImportFileDialog
-
         make, app = self._app.launch.importer, self._app
         if make is None:
             return
@@ -55,9 +76,7 @@ class ImportHandler:
                 await self._write(importer, preview)
             return
 
-    async def _write(self, importer: PlanImporter, preview: "ImportPreview") -> None:
-        from ralph_tui.present.sections.import_parts import import_done
-
+    async def _write(self, importer: PlanImporter, preview: ImportPreview) -> None:
         done = await attempt(self._app, partial(importer.write, preview))
         if done is not None:
             self._app.foreign_plans = ()

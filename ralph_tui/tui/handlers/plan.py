@@ -16,6 +16,7 @@ from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
 from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask, Save, TypedFields
+from ralph_tui.tui.screens.dialogs.preview import undo_work
 from ralph_tui.tui.screens.dialogs.split_task import SplitTask
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 
@@ -34,10 +35,7 @@ class PlanHandlers:
         self._unsaved_parts: dict[str, str] = {}
         """By task: parts that were typed but not saved."""
 
-    async def skip(self) -> None:
-        task = self._app.command_context().task
-        if task is None:
-            return
+    async def skip(self, task: Task) -> None:
         answer = await self._app.push_screen_wait(
             Confirm(
                 f"Skip {task.id}",
@@ -57,17 +55,11 @@ class PlanHandlers:
             )
             self._app.show_message(message)
 
-    async def retry(self) -> None:
-        task = self._app.command_context().task
-        if task is None:
-            return
+    async def retry(self, task: Task) -> None:
         if await self._send(task, partial(self._controls.retry, task.id)):
             self._app.show_message(f"{task.id} is queued again.")
 
-    async def hold(self) -> None:
-        task = self._app.command_context().task
-        if task is None:
-            return
+    async def hold(self, task: Task) -> None:
         if task.held:
             if await self._send(task, partial(self._controls.release, task.id)):
                 self._app.show_message(f"{task.id} is released.")
@@ -89,11 +81,8 @@ class PlanHandlers:
         self._app.bridge.sink(TaskChanged(task=task, reason=CHANGED_ON_DISK))
         self._host.loop.flush()
 
-    async def model(self) -> None:
+    async def model(self, task: Task) -> None:
         """Choose the task's model; a refused value can be corrected."""
-        task = self._app.command_context().task
-        if task is None:
-            return
         typed: str | None = task.model or ""
         hint = "The model for the next session of this task, such as opus. Leave empty to use the configured model."
         while (
@@ -109,11 +98,8 @@ class PlanHandlers:
                 )
                 return
 
-    async def edit(self) -> None:
+    async def edit(self, task: Task) -> None:
         """Edit every field; Escape keeps the typed fields until somebody else changes the task."""
-        task = self._app.command_context().task
-        if task is None:
-            return
         before, typed = self._unsaved.pop(task.id, (None, None))
         save = self._saving(partial(self._controls.edit_task, task.id))
         dialog = EditTask(task, save)
@@ -151,11 +137,8 @@ class PlanHandlers:
 
         return save
 
-    async def split(self) -> None:
+    async def split(self, task: Task) -> None:
         """Split the task into parts, one per line; Escape keeps the typed text."""
-        task = self._app.command_context().task
-        if task is None:
-            return
         made: list[Task] = []
 
         async def write(parts: Sequence[str]) -> str:
@@ -177,10 +160,7 @@ class PlanHandlers:
                 self._app.keys.said("Your draft is kept. Press {split} to continue.")
             )
 
-    async def drop(self) -> None:
-        task = self._app.command_context().task
-        if task is None:
-            return
+    async def drop(self, task: Task) -> None:
         answer = await self._app.push_screen_wait(
             Confirm(
                 f"Drop {task.id}",
@@ -196,23 +176,10 @@ class PlanHandlers:
         if await attempt(self._app, partial(self._controls.drop_task, task.id)) is not None:
             self._app.show_message(f"Removed {task.id} from the plan.")
 
-    async def undo(self) -> None:
-        from ralph_tui.tui.screens.dialogs.preview import undo_work  # not before the first paint
+    async def undo(self, task: Task) -> None:
+        await undo_work(self._app, task.id, task.id)
 
-        task = self._app.command_context().task
-        if task is not None:
-            await undo_work(self._app, task.id, task.id)
-
-    async def sooner(self) -> None:
-        await self._move(-1)
-
-    async def later(self) -> None:
-        await self._move(1)
-
-    async def _move(self, step: int) -> None:
+    async def move(self, step: int, task: Task) -> None:
         """Move the task by one place. The engine computes the place, because keys may be faster than the disk."""
-        task = self._app.command_context().task
-        if task is None:
-            return
         if await attempt(self._app, lambda: self._controls.move_task(task.id, step)) is False:
             self._app.show_message(f"{task.id} is already {'first' if step < 0 else 'last'}.")

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 
+from ralph_tui.domain.plan.plan import Task
 from ralph_tui.tui.commands.registry import PAGES
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.handlers.decisions import DecisionHandlers
 from ralph_tui.tui.handlers.import_plan import ImportHandler
 from ralph_tui.tui.handlers.loop import LoopHandlers
-from ralph_tui.tui.handlers.page_opener import PageOpener
 from ralph_tui.tui.handlers.plan import PlanHandlers
 from ralph_tui.tui.handlers.quit import QuitHandlers
 from ralph_tui.tui.handlers.start import StartHandlers
-from ralph_tui.tui.handlers.view import ViewHandlers
+from ralph_tui.tui.handlers.view import PageOpener, ViewHandlers
 
 Handler = Callable[[], Coroutine[None, None, None]]
 
@@ -26,6 +26,15 @@ class Handlers:
         self.decisions = DecisionHandlers(host)
         self.start = StartHandlers(host)
         loop, plan, view = LoopHandlers(host), PlanHandlers(host), ViewHandlers(host, self.pages)
+
+        def on_task(handler: Callable[[Task], Coroutine[None, None, None]]) -> Handler:
+            async def handle() -> None:
+                task = host.app.command_context().task
+                if task is not None:
+                    await handler(task)
+
+            return handle
+
         self.by_command: Mapping[str, Handler] = {
             "answer": self.decisions.answer,
             "hurry": loop.hurry,
@@ -36,19 +45,19 @@ class Handlers:
             "stop": loop.stop,
             "inject": loop.inject,
             "urge": loop.urge,
-            "skip": plan.skip,
-            "retry": plan.retry,
-            "hold": plan.hold,
-            "model": plan.model,
-            "edit": plan.edit,
+            "skip": on_task(plan.skip),
+            "retry": on_task(plan.retry),
+            "hold": on_task(plan.hold),
+            "model": on_task(plan.model),
+            "edit": on_task(plan.edit),
             "add": plan.add,
             "import_plan": ImportHandler(host).import_plan,
-            "split": plan.split,
+            "split": on_task(plan.split),
             "replan": self.start.replan,
-            "sooner": plan.sooner,
-            "later": plan.later,
-            "drop": plan.drop,
-            "undo": plan.undo,
+            "sooner": on_task(partial(plan.move, -1)),
+            "later": on_task(partial(plan.move, 1)),
+            "drop": on_task(plan.drop),
+            "undo": on_task(plan.undo),
             "detail": view.detail,
             "plan": view.plan,
             "search": view.search,

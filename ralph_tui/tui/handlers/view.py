@@ -1,17 +1,20 @@
-"""Commands that show something: detail, search, filter, copy, export, panes, help."""
+"""Commands that show something: detail, search, filter, copy, export, panes, help; and the pages."""
 
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.present.board.board_groups import board_text
 from ralph_tui.present.timeline.entry_detail import detail_of
 from ralph_tui.present.timeline.entry_lines import entries_text
+from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.handlers.command_host import CommandHost
-from ralph_tui.tui.handlers.page_opener import PageOpener
 from ralph_tui.tui.host.saving import save
+from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.screens.dialogs.command_palette import open_palette
 from ralph_tui.tui.screens.dialogs.details import BreakerDetail, TaskDetail, ToolDetail
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
@@ -20,7 +23,42 @@ from ralph_tui.tui.screens.dialogs.menu import DETAILS, ShareMenu, TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.theme.stylesheets import read_sheets
 
+if TYPE_CHECKING:
+    from ralph_tui.domain.features import FeatureFilter
+
 _ALONE = "This terminal shows one pane at a time. Press {tasks}, {activity} or {status} to switch."
+
+
+class PageOpener:
+    """Opens the pages of one app, one at a time."""
+
+    def __init__(self, app: Host) -> None:
+        self._app = app
+        self.library = JournalLibrary(
+            app.launch.root,
+            lambda: app.bridge.live,
+            self._past,
+        )
+
+    def _past(self) -> "FeatureFilter | None":
+        from ralph_tui.store.feature_folders import Features
+
+        view = self._app.view
+        return Features(self._app.launch.root).past(view.feature) if view.features else None
+
+    async def open(self, name: str, **wanted: Any) -> None:
+        """Open a page; it replaces a page that is open."""
+        module = await asyncio.to_thread(import_module, f"ralph_tui.tui.screens.pages.{name}")
+        from ralph_tui.tui.screens.pages.page import Page
+
+        page: Page = getattr(module, f"{name.capitalize()}Page")(self.library, **wanted)
+        read_sheets(self._app, page)
+        if isinstance(self._app.screen, Page):
+            if name == self._app.screen.NAME and not wanted:
+                return
+            self._app.switch_screen(page)
+        else:
+            self._app.push_screen(page)
 
 
 class ViewHandlers:

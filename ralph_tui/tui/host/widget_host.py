@@ -20,8 +20,8 @@ from ralph_tui.present.text.glyphs import Glyphs, choose
 from ralph_tui.present.text.key_hints import Keys
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.store.crash_reports import write_report
+from ralph_tui.tui.commands.availability import CommandContext
 from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.commands.context import CommandContext
 from ralph_tui.tui.commands.custom_keys import Keymap, keymap_of, keys_of
 from ralph_tui.tui.commands.registry import name_of
 from ralph_tui.tui.host.bridge import Bridge

@@ -10,7 +10,6 @@ DashboardFooter    keys from the registry
 
 from collections.abc import Sequence
 from operator import is_
-from typing import TYPE_CHECKING
 
 from textual import getters
 from textual.app import ComposeResult
@@ -34,10 +33,9 @@ from ralph_tui.present.sections.banner import (
     with_findings,
 )
 from ralph_tui.present.sections.preview import preview_inputs, preview_of
-from ralph_tui.present.timeline.changed_files import ChangedFiles
 from ralph_tui.present.timeline.entries import Entry
 from ralph_tui.present.timeline.timeline import Timeline
-from ralph_tui.tui.commands.context import CommandContext
+from ralph_tui.tui.commands.availability import CommandContext
 from ralph_tui.tui.commands.registry import BY_NAME
 from ralph_tui.tui.host.widget_host import Host, TaskPicker
 from ralph_tui.tui.terminal.private import bind
@@ -45,7 +43,7 @@ from ralph_tui.tui.widgets.board import Board
 from ralph_tui.tui.widgets.footer import DashboardFooter
 from ralph_tui.tui.widgets.header import BannerFrame, Header
 from ralph_tui.tui.widgets.links import LinkLine
-from ralph_tui.tui.widgets.search import Searchable
+from ralph_tui.tui.widgets.search import Searchable, Searching
 from ralph_tui.tui.widgets.status_panels import (
     BreakerPanel,
     ChangedFilesPanel,
@@ -61,16 +59,13 @@ from ralph_tui.tui.widgets.status_strip import StatusStrip
 from ralph_tui.tui.widgets.stream import Stream
 from ralph_tui.tui.widgets.tabs import PANES, PaneTabs
 
-if TYPE_CHECKING:
-    from ralph_tui.tui.widgets.search import SearchLine
-
 SLOW_SECONDS = 0.5
 """Seconds of reading a project before the screen says so; a shorter time would flicker."""
 
 Selected = Task | Entry | CircuitBreaker | None
 
 
-class Dashboard(Screen[None], TaskPicker):
+class Dashboard(Screen[None], Searching, TaskPicker):
     """Passes each widget its part of the view, and tracks the pane in use."""
 
     AUTO_FOCUS = "#activity"
@@ -102,9 +97,6 @@ class Dashboard(Screen[None], TaskPicker):
     files = getters.query_one(ChangedFilesPanel)
     preview = getters.query_one(PreviewPanel)
     footer = getters.query_one(DashboardFooter)
-
-    _searched: Searchable | None = None
-    _search_line: "SearchLine | None" = None
 
     _columns = ""
     _previewed: tuple[object, ...] = ()
@@ -143,7 +135,6 @@ class Dashboard(Screen[None], TaskPicker):
         return tuple({str(root): None, str(root.resolve()): None})
 
     def on_mount(self) -> None:
-        self._changed_files = ChangedFiles(self._roots())
         # Textual's own Tab skips the status pane, which is displayed only while it has the focus.
         bind(
             self,
@@ -206,9 +197,7 @@ class Dashboard(Screen[None], TaskPicker):
 
     def absorb(self, batch: Sequence[Event]) -> None:
         self.stream.absorb(batch)
-        for event in batch:
-            self._changed_files.feed(event)
-        self.files.files = self._changed_files.files
+        self.files.files = self.stream.timeline.changed_files.files
 
     def show_banner(self) -> None:
         view, glyphs, keys = self.app.view, self.app.glyphs, self.app.keys
@@ -292,34 +281,8 @@ class Dashboard(Screen[None], TaskPicker):
 
     async def search(self) -> None:
         name = next((n for n in PANES if self.pane_widget(n).has_focus), "activity")
-        self._searched = self.pane_widget(name)
         self.go_to(name)
-        if self._search_line is None:
-            from ralph_tui.tui.widgets.search import SearchLine
-
-            self._search_line = SearchLine()
-            await self.mount(self._search_line, before=self.footer)
-        self._search_line.enter()
-
-    def on_search_line_staged(self, message: "SearchLine.Staged") -> None:
-        self.footer.stage = message.stage
-
-    def on_search_line_changed(self, message: "SearchLine.Changed") -> None:
-        pane = self._searched or self.stream
-        pane.search(message.words)
-        if self._search_line is not None and not self._search_line.display:
-            pane.focus()
-
-    def on_search_line_kept(self) -> None:
-        (self._searched or self.stream).focus()
-
-    def on_searched_found(self, message: Searchable.Found) -> None:
-        line, pane = self._search_line, self._searched
-        if line is None or pane is None:
-            return
-        line.show_message(message.text)
-        if line.display and not pane.words and pane.has_focus:
-            line.leave()
+        await self.open_search(self.pane_widget(name))
 
     # Panes.
 

@@ -11,9 +11,8 @@ from textual.style import Style
 
 from ralph_tui.present.text.key_hints import HintPiece, Keys, foot_lines, key_label
 from ralph_tui.present.text.spans import Line, Span, Tone, width_of
-from ralph_tui.tui.commands.availability import is_done, is_empty
+from ralph_tui.tui.commands.availability import CommandContext, is_done, is_empty
 from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.commands.context import CommandContext
 from ralph_tui.tui.commands.registry import BY_NAME, COMMANDS, WHEN_DONE, WHEN_EMPTY
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.styled import StyledWidget, pressing

@@ -79,10 +79,6 @@ class Header(StyledWidget):
     def _next_frame(self) -> None:
         self.frame += 1
 
-    def on_resize(self) -> None:
-        """Redraw, because the width decides which fields fit."""
-        self.refresh()
-
     def render(self) -> Content:
         facts = Facts(
             view=self.view,

@@ -1,6 +1,6 @@
 """A line of words that run commands when clicked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from textual import events
 from textual.content import Content
@@ -26,10 +26,6 @@ class LinkLine(StyledWidget):
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
         raise NotImplementedError
 
-    def on_resize(self) -> None:
-        """Redraw, because the width decides how many links fit."""
-        self.refresh()
-
     def render(self) -> Content:
         spans: list[Span] = []
         for _, line in self.links(self.content_size.width):
@@ -37,26 +33,21 @@ class LinkLine(StyledWidget):
         return self.content([spans])
 
     def on_click(self, event: events.Click) -> None:
-        if name := self.link_at(event):
-            self.follow(name)
+        offset = event.get_content_offset(self)
+        for start, end, name in self._extents():
+            if offset is not None and start <= offset.x < end:
+                self.follow(name)
+                break
 
     def follow(self, name: str) -> None:
         self.post_message(self.Followed(name))
 
     def places(self) -> list[tuple[int, str]]:
-        found: list[tuple[int, str]] = []
-        start = 0
-        for name, line in self.links(self.content_size.width):
-            found.append((start, name))
-            start += width_of(line) + len(self.GAP)
-        return found
+        return [(start, name) for start, _, name in self._extents()]
 
-    def link_at(self, event: events.Click) -> str | None:
-        offset = event.get_content_offset(self)
+    def _extents(self) -> Iterator[tuple[int, int, str]]:
         start = 0
         for name, line in self.links(self.content_size.width):
             end = start + width_of(line)
-            if offset is not None and start <= offset.x < end:
-                return name
+            yield start, end, name
             start = end + len(self.GAP)
-        return None

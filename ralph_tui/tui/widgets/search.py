@@ -1,4 +1,4 @@
-"""Search: panes that can be searched, and the line to type in."""
+"""Search: panes that can be searched, the line to type in, and the screens that have both."""
 
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from ralph_tui.tui.host.widget_host import Host
-from ralph_tui.tui.widgets.footer import Stage
+from ralph_tui.tui.widgets.footer import FooterLine, Stage
 
 
 class Searchable(Widget, can_focus=True):
@@ -164,3 +164,62 @@ class SearchLine(Horizontal):
 
     class Kept(Message):
         """Posted when the words are kept and letters are commands again."""
+
+
+class Searching(Widget):
+    """A screen on which one pane at a time is searched."""
+
+    searched: Searchable | None = None
+    search_line: SearchLine | None = None
+    """Mounted above the footer by the first search."""
+
+    @property
+    def is_search_open(self) -> bool:
+        return self.search_line is not None and self.search_line.display
+
+    def focus_after_search(self, searched: Searchable) -> Widget:
+        return searched
+
+    def search_in(self, pane: Searchable) -> None:
+        before, self.searched = self.searched, pane
+        if before is not None and before is not pane:
+            before.search("")
+
+    async def open_search(self, pane: Searchable) -> None:
+        self.search_in(pane)
+        if self.search_line is None:
+            self.search_line = SearchLine()
+            foot = self.query("FooterLine, DialogFooter").first()
+            await self.mount(self.search_line, before=foot)
+        self.search_line.enter()
+
+    def leave_search(self) -> bool:
+        if self.search_line is None or not self.search_line.display:
+            return False
+        self.search_line.leave()
+        return True
+
+    def search_for(self, words: str) -> None:
+        if self.searched is not None:
+            self.searched.search(words)
+            if not self.is_search_open:
+                self.focus_after_search(self.searched).focus()
+
+    def on_search_line_staged(self, message: SearchLine.Staged) -> None:
+        for foot in self.query(FooterLine):
+            foot.stage = message.stage
+
+    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
+        self.search_for(message.words)
+
+    def on_search_line_kept(self) -> None:
+        if self.searched is not None:
+            self.searched.focus()
+
+    def on_searched_found(self, message: Searchable.Found) -> None:
+        """Show the number of the match; close the search line if the pane ended the search."""
+        if self.search_line is None or message.pane is not self.searched or not self.is_attached:
+            return
+        self.search_line.show_message(message.text)
+        if self.search_line.display and not message.pane.words and message.pane.has_focus:
+            self.search_line.leave()

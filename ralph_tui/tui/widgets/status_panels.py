@@ -60,10 +60,6 @@ class Panel(StyledWidget):
         self.border_title = self.TITLE
         self.update_caption()
 
-    def on_resize(self) -> None:
-        """Redraw, because bars are as wide as the panel."""
-        self.refresh()
-
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         del container, viewport
         return len(self.shown(max(MIN_CELLS, width)))

@@ -20,10 +20,6 @@ class StatusStrip(StyledWidget):
     view: reactive[LoopView] = reactive(LoopView())
     left: reactive[Forecast | None] = reactive(None)
 
-    def on_resize(self) -> None:
-        """Redraw, because the width decides how many fields fit."""
-        self.refresh()
-
     def on_click(self) -> None:
         self.post_message(LinkLine.Followed("status"))
 

@@ -19,10 +19,12 @@ class TextView(Blocks, Searchable):
         self._make: Callable[[int], Sequence[LineBlock]] | None = None
         self._words: list[str] = []
 
-    def show_made(self, make: Callable[[int], Sequence[LineBlock]]) -> None:
+    def show_made(
+        self, make: Callable[[int], Sequence[LineBlock]], cursor: Key | None = None
+    ) -> None:
         """Show the blocks that `make` returns for the width, now and whenever the width changes."""
         self._make = make
-        super().show_blocks(())
+        super().show_blocks((), cursor)
 
     @property
     def room(self) -> int:

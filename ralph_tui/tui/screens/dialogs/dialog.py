@@ -28,7 +28,7 @@ from ralph_tui.tui.terminal.frozen_background import FrozenBackground
 from ralph_tui.tui.terminal.private import bind, keys_bound
 from ralph_tui.tui.widgets.footer import DialogFooter
 from ralph_tui.tui.widgets.row_list import RowList
-from ralph_tui.tui.widgets.search import Searchable, SearchLine
+from ralph_tui.tui.widgets.search import Searchable, Searching
 
 
 def text_of(shown: Widget) -> str:
@@ -62,7 +62,7 @@ FOUND = "> < step, esc end search"
 """The footer while the words are typed, and once they are kept."""
 
 
-class Dialog(FrozenBackground[Answer]):
+class Dialog(FrozenBackground[Answer], Searching):
     """A modal screen that Escape closes without an answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
@@ -74,9 +74,6 @@ class Dialog(FrozenBackground[Answer]):
     app = getters.app(Host)
 
     footer = getters.query_one(DialogFooter)
-
-    _line: SearchLine | None = None
-    _pane: Searchable | None = None
 
     def compose_frame(self) -> Iterable[Widget]:
         raise NotImplementedError
@@ -98,9 +95,7 @@ class Dialog(FrozenBackground[Answer]):
 
     def action_leave(self) -> None:
         """Close the top layer: the search first, then the dialog."""
-        if self._line is not None and self._line.display:
-            self._line.leave()
-        else:
+        if not self.leave_search():
             self.action_cancel()
 
     def on_click(self, event: events.Click) -> None:
@@ -120,7 +115,7 @@ class Dialog(FrozenBackground[Answer]):
 
     def update_footer(self) -> None:
         """Show what the keys do now, also in a text box or a search."""
-        line = self._line
+        line = self.search_line
         if line is None or not line.display:
             # A text box has its own; its class is not imported here, because that would slow down the start.
             shown: Callable[[str], str] | None = getattr(self.focused, "footer_text", None)
@@ -186,33 +181,9 @@ class Dialog(FrozenBackground[Answer]):
     def search_target(self) -> Searchable | None:
         return None
 
-    def focus_after_search(self, searched: Searchable) -> Widget:
-        return searched
-
     async def action_search(self) -> None:
-        self._pane = self.search_target()
-        if self._pane is None:
+        pane = self.search_target()
+        if pane is None:
             self.app.show_message("There is no text to search here.")
-            return
-        if self._line is None:
-            self._line = SearchLine()
-            await self.query_one("#under").mount(self._line, before=0)
-        self._line.enter()
-
-    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
-        if self._pane is not None and self._line is not None:
-            self._pane.search(message.words)
-            if not self._line.display:
-                self.focus_after_search(self._pane).focus()
-
-    def on_search_line_kept(self) -> None:
-        if self._pane is not None:
-            self._pane.focus()
-
-    def on_searched_found(self, message: Searchable.Found) -> None:
-        """Show the number of the match; close the search line if the widget ended the search."""
-        if self._line is None:
-            return
-        self._line.show_message(message.text)
-        if self._line.display and not message.pane.words and message.pane.has_focus:
-            self._line.leave()
+        else:
+            await self.open_search(pane)

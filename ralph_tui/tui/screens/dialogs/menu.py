@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from ralph_tui.domain.plan.plan import Task
+from ralph_tui.tui.commands.availability import CommandContext
 from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.commands.context import CommandContext
 from ralph_tui.tui.commands.registry import BY_NAME
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
 

@@ -208,9 +208,6 @@ class HistoryPage(Page):
             )
         return super().not_now(name)
 
-    def search_target(self) -> TextView:
-        return self.text
-
     def handlers(self) -> dict[str, Handler]:
         return {**super().handlers(), "look": self.tabs.next, "open": self.do_open}
 

@@ -34,7 +34,7 @@ from ralph_tui.tui.data.event_player import Player
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.pages.iteration_replay import ReplayLine
 from ralph_tui.tui.screens.pages.page import Handler, ListDetailPage
-from ralph_tui.tui.widgets.blocks import MARK, Blocks
+from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.row_list import Key
 from ralph_tui.tui.widgets.stream import Transcript
 from ralph_tui.tui.widgets.tabs import ViewTabs
@@ -48,7 +48,10 @@ class IterationList(TextView):
 
     def show(self, chronicle: RunHistory, cursor: Key | None = None) -> None:
         self._chronicle = chronicle
-        self.show_blocks((), cursor)
+        known = (chronicle.iterations, chronicle.runs)
+        self.show_made(
+            lambda room: iteration_blocks(*known, max(20, room), self.app.glyphs), cursor
+        )
 
     def show_message(self, text: str, tone: Tone = Tone.MUTED) -> None:
         self._chronicle = RunHistory()
@@ -64,13 +67,6 @@ class IterationList(TextView):
         its = self._chronicle.iterations
         found = (it.start for it in reversed(its) if wanted and wanted in _text(it).casefold())
         return [row for key in found if (row := self.row_of(key)) is not None]
-
-    def _lay_out(self) -> None:
-        known = self._chronicle
-        if known.iterations:
-            width = max(20, self.row_width - MARK)
-            self._blocks = iteration_blocks(known.iterations, known.runs, width, self.app.glyphs)
-        super()._lay_out()
 
 
 def _text(it: Iteration) -> str:

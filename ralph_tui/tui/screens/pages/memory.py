@@ -1,8 +1,14 @@
 """The memory page: the texts that the model gets, from prompt to specs and report, and the archived plans."""
 
+import asyncio
+import os
+import shlex
+import signal
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from textual import getters
+from textual.app import App, SuspendNotSupported
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
@@ -17,7 +23,6 @@ from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Line, Span, Tone, flat
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.data.project_files import ARCHIVE, MemoryDocument, read_documents
-from ralph_tui.tui.host.external_editor import edit
 from ralph_tui.tui.screens.pages.page import Handler, ListDetailPage
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.text_view import TextView
@@ -199,7 +204,7 @@ class MemoryPage(ListDetailPage):
 
     def search_for(self, words: str) -> None:
         super().search_for(words)
-        if self._pane is self.choices:
+        if self.searched is self.choices:
             self.text.search(words)
 
     def not_now(self, name: str) -> str:
@@ -239,3 +244,50 @@ class MemoryPage(ListDetailPage):
     def shown_text(self) -> str:
         shown = self._under_cursor()
         return (inert(shown.text) or self.text.text()) if shown is not None else ""
+
+
+def editor_command() -> list[str]:
+    given = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        words = shlex.split(given)
+    except ValueError as error:
+        raise RalphError(
+            f"The editor command {given!r} cannot be parsed: {error}.", "Correct VISUAL or EDITOR."
+        ) from error
+    return words or ["vi"]
+
+
+async def edit(app: "App[int]", path: Path) -> int:
+    """Open `path`, wait until the editor ends, and return its exit status."""
+    words = editor_command()
+    loop = asyncio.get_running_loop()
+    try:
+        # The loop continues meanwhile; its output is drawn when the screen is back.
+        with app.batch_update(), app.suspend():
+            loop.add_signal_handler(signal.SIGINT, _nothing)  # ctrl+c belongs to the editor
+            try:
+                ended = await _run([*words, str(path)])
+            finally:
+                loop.remove_signal_handler(signal.SIGINT)
+    except SuspendNotSupported as error:
+        message = "An editor cannot be opened here, because it needs a terminal."
+        raise RalphError(
+            message, f"Edit {path} elsewhere. Changes appear here automatically."
+        ) from error
+    if isinstance(ended, OSError):
+        message = f"The editor {words[0]!r} cannot be started: {ended.strerror or ended}."
+        raise RalphError(message, "Set VISUAL or EDITOR to one that is installed.") from ended
+    return ended
+
+
+async def _run(command: list[str]) -> int | OSError:
+    """Return the exit status, or why the editor did not start, because Textual's `suspend` swallows errors."""
+    try:
+        process = await asyncio.create_subprocess_exec(*command)
+        return await process.wait()
+    except OSError as error:
+        return error
+
+
+def _nothing() -> None:
+    """Ignore the signal."""

@@ -9,6 +9,7 @@ Page
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import PurePath
 from time import monotonic
 from typing import ClassVar, Self, TypeVar
@@ -36,7 +37,7 @@ from ralph_tui.tui.theme.stylesheets import STYLES
 from ralph_tui.tui.widgets.footer import FooterItem, PageFooter
 from ralph_tui.tui.widgets.header import PageHead
 from ralph_tui.tui.widgets.links import LinkLine
-from ralph_tui.tui.widgets.search import Searchable, SearchLine
+from ralph_tui.tui.widgets.search import Searchable, Searching
 from ralph_tui.tui.widgets.stream import Transcript
 from ralph_tui.tui.widgets.tabs import PANES
 from ralph_tui.tui.widgets.text_view import TextView
@@ -70,7 +71,7 @@ def _binding(command: Command, keys: Iterable[str]) -> Binding:
     )
 
 
-class Page(ModalScreen[None]):
+class Page(ModalScreen[None], Searching):
     """A screen over the dashboard; the loop continues.
 
     It is modal, so that keys do not act on parts of the dashboard that are not visible.
@@ -95,9 +96,6 @@ class Page(ModalScreen[None]):
     app = getters.app(Host)
     head = getters.query_one(PageHead)
     bar = getters.query_one(PageFooter)
-    search_line = getters.query_one(SearchLine)
-
-    _pane: Searchable | None = None
 
     def __init_subclass__(cls, **kwargs: bool) -> None:
         super().__init_subclass__(**kwargs)
@@ -113,7 +111,6 @@ class Page(ModalScreen[None]):
         self.add_class(*fits[-1:], update=False)
         yield PageHead()
         yield from self.body()
-        yield SearchLine()
         yield PageFooter()
 
     def on_mount(self) -> None:
@@ -153,7 +150,7 @@ class Page(ModalScreen[None]):
         """Handle a changed view."""
 
     def not_now(self, name: str) -> str:
-        if name in ("next_match", "previous_match") and not (self._pane and self._pane.found):
+        if name in ("next_match", "previous_match") and not (self.searched and self.searched.found):
             return self.app.keys.said(f"No matches. Press {{{self.NAME}.search}} to search.")
         return ""
 
@@ -191,9 +188,7 @@ class Page(ModalScreen[None]):
 
     def action_close(self) -> None:
         """Close the search if it is open, or else the page or a layer of it."""
-        if self.search_line.display:
-            self.search_line.leave()
-        elif not self.back():
+        if not self.leave_search() and not self.back():
             self.dismiss(None)
 
     def back(self) -> bool:
@@ -237,61 +232,34 @@ class Page(ModalScreen[None]):
 
     # Searching, in the focused pane or else the main one.
 
-    def do_search(self) -> None:
-        self.search_in(self.search_target())
-        self.search_line.enter()
-
-    def on_search_line_staged(self, message: SearchLine.Staged) -> None:
-        self.bar.stage = message.stage
-
-    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
-        self.search_for(message.words)
-        self.refresh_keys()
+    async def do_search(self) -> None:
+        await self.open_search(self.search_target())
 
     def search_target(self) -> Searchable:
-        raise NotImplementedError
-
-    def search_in(self, pane: Searchable) -> None:
-        before, self._pane = self._pane, pane
-        if before is not None and before is not pane:
-            before.search("")
-
-    def search_for(self, words: str) -> None:
-        if self._pane is not None:
-            self._pane.search(words)
-            if not self.search_line.display:
-                self._pane.focus()
+        return self.query_one(TextView)
 
     def search_again(self) -> None:
         """Search again, because the contents have changed."""
-        if not self.is_attached or not self.search_line.words:
+        words = self.search_line.words if self.search_line is not None else ""
+        if not self.is_attached or not words:
             return
-        if self._pane is not None and self._pane.display:
-            self._pane.repeat_search()
+        if self.searched is not None and self.searched.display:
+            self.searched.repeat_search()
         else:
             self.search_in(self.search_target())
-            self.search_for(self.search_line.words)
+            self.search_for(words)
 
     def on_searched_found(self, message: Searchable.Found) -> None:
-        """Show the number of the match; close the search line if the pane ended the search."""
-        if message.pane is not self._pane or not self.is_attached:
-            return
-        self.search_line.show_message(message.text)
-        if self.search_line.display and not message.pane.words and message.pane.has_focus:
-            self.search_line.leave()
+        del message  # Textual calls the base's handler, too
         self.refresh_keys()
 
     def do_next_match(self) -> None:
-        if self._pane is not None:
-            self._pane.action_match(1)
+        if self.searched is not None:
+            self.searched.action_match(1)
 
     def do_previous_match(self) -> None:
-        if self._pane is not None:
-            self._pane.action_match(-1)
-
-    def on_search_line_kept(self) -> None:
-        if self._pane is not None:
-            self._pane.focus()
+        if self.searched is not None:
+            self.searched.action_match(-1)
 
     # Reading.
 
@@ -301,15 +269,16 @@ class Page(ModalScreen[None]):
         done: Callable[[T], None],
         *,
         group: str,
-        failed: Callable[[str], None],
+        failed: Callable[[str], None] | None = None,
     ) -> Worker[None]:
         """Run slow `work` in a thread and pass the result to `done` on the event loop.
 
         A reading replaces an earlier one of the same group; closing the page ends it.
 
         Args:
-            failed: Called with an error message instead of `done`.
+            failed: Called with an error message instead of `done`; by default it is shown as a toast.
         """
+        failed = failed or partial(self.app.show_message, error=True)
 
         def reading() -> None:
             worker, reported_at = get_current_worker(), 0.0

@@ -146,8 +146,7 @@ class SettingsPage(Page):
         self.app.theme = self.app.chosen_theme
         self.text.cursor = None
         self._filter = ""
-        if self.search_line.display:
-            self.search_line.leave()
+        self.leave_search()
         self._show(self.app.chosen_theme if message.view == "themes" else None)
         self.text.focus()
 
@@ -164,9 +163,6 @@ class SettingsPage(Page):
     def label(self, command: Command) -> str:
         return "filter" if command.name == "search" and self._filters else super().label(command)
 
-    def search_target(self) -> TextView:
-        return self.text
-
     def search_for(self, words: str) -> None:
         """Show only the settings that contain these words; in the other lists, go to the next match."""
         if not self._filters:
@@ -175,14 +171,14 @@ class SettingsPage(Page):
             return
         self._filter = words
         self._show()
-        if not self.search_line.display:
+        if not self.is_search_open:
             self.text.focus()
 
     def search_again(self) -> None:
         """Search again, or show the number of filtered settings, because the list has changed."""
         if not self._filters:
             super().search_again()
-        elif self._on_disk is not None and self._filter:
+        elif self.search_line is not None and self._on_disk is not None and self._filter:
             settings = self._on_disk.settings
             self.search_line.show_message(
                 f"{len(with_words(settings, self._filter))} of {len(settings)}"
@@ -221,16 +217,12 @@ class SettingsPage(Page):
             lambda _: change_setting(root, key, typed),
             self._setting_changed,
             group="write",
-            failed=self._refused,
         )
 
     def _setting_changed(self, changed: SettingChange) -> None:
         stronger = f" {changed.stronger} overrides it." if changed.stronger else ""
         self.app.show_message(f"Saved {changed.value} for the next run.{stronger}")
         self._read()
-
-    def _refused(self, text: str) -> None:
-        self.app.show_message(text, error=True)
 
     async def _change_limit(self, live: LiveLimit) -> None:
         if not self.app.bridge.live:
@@ -247,12 +239,10 @@ class SettingsPage(Page):
         try:
             wanted = parsed(live, typed)
         except RalphError as error:
-            self._refused(str(error))
+            self.app.show_message(str(error), error=True)
             return
         root = self.app.launch.root
-        self.read(
-            lambda _: adjust(root, wanted), self._adjusted, group="adjust", failed=self._refused
-        )
+        self.read(lambda _: adjust(root, wanted), self._adjusted, group="adjust")
 
     def _adjusted(self, adjusted: Adjusted) -> None:
         self.app.show_message(f"Changed for this run: {adjusted.summary}.")

@@ -143,9 +143,6 @@ class WhyPage(Page):
         self._show()
         self.text.scroll_to(y=0, animate=False, force=True, immediate=True)
 
-    def search_target(self) -> TextView:
-        return self.text
-
     # Commands.
 
     def not_now(self, name: str) -> str:
@@ -173,15 +170,11 @@ class WhyPage(Page):
             lambda _: reset_breaker(root, reason),
             self._was_reset,
             group="reset",
-            failed=self._not_reset,
         )
 
     def _was_reset(self, breaker: CircuitBreaker) -> None:
         self.app.show_message(f"Closed the breaker: {breaker.reset_reason}")
         self.read(self._read, self._take, group="why", failed=self._failed)
-
-    def _not_reset(self, text: str) -> None:
-        self.app.show_message(text, error=True)
 
     def shown_text(self) -> str:
         return self.text.text()
