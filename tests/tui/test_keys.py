@@ -190,28 +190,22 @@ async def test_a_bug_in_a_control_is_said_and_the_screen_goes_on(open_app: Open)
 
 
 async def test_enter_shows_the_selected_call_and_esc_closes_it(open_app: Open) -> None:
-    script = script_of(feed.failed_gate())
-    async with open_app(script) as pilot:
+    async with open_app(script_of(feed.failed_gate())) as pilot:
         app = ralph(pilot)
-        while "uv run pytest -q" not in app.dashboard.stream.selected_text():
-            await pilot.press("up")
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, ToolDetail))
-        text = screen_text(app)
-        assert "Command as asked" in text
-        assert "rewritten by python.uv-run" in text
-        assert "1 failed, 3 passed" in text
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, Dashboard))
-        while "git stash" not in app.dashboard.stream.selected_text():
-            await pilot.press("k")
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, ToolDetail))
-        text = screen_text(app)
-        assert "Rule: git.write" in text
-        assert "Instead: Leave version control to the person" in text
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        for command, said in (
+            ("git stash", ("Rule: git.write", "Instead: Leave version control to the person")),
+            (
+                "uv run pytest -q",
+                ("Command as asked", "rewritten by python.uv-run", "1 failed, 3 passed"),
+            ),
+        ):
+            while command not in app.dashboard.stream.selected_text():
+                await pilot.press("k")
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, ToolDetail))
+            assert [words for words in said if words not in screen_text(app)] == []
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, Dashboard))
 
 
 async def test_enter_on_the_board_shows_the_task(open_app: Open) -> None:
