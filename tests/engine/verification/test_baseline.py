@@ -151,7 +151,7 @@ PLAN = "Add a slug command\nWrite slug.py and the program slugify."
         ("mvn -q test", 1, "Unknown host repo.maven.apache.org: Temporary failure in name resolution", {}, PLAN, "it cannot reach the network"),
         ("uv run pytest", 1, "  x Failed to build `lxml==4`", {}, None, "Failed to build"),
         ("pytest", 4, "ImportError while loading conftest '/p/conftest.py'.", {}, PLAN, "ImportError while loading conftest"),
-        ("pytest", 4, "pytest: error: unrecognized arguments: --cov=x", {}, None, "error: unrecognized arguments: --cov=x"),
+        ("pytest", 4, "pytest: error: unrecognized arguments: --cov=x", {}, None, "pytest: error: unrecognized arguments: --cov=x"),
         ("npm test", 1, "Error: EROFS: read-only file system, mkdir '/root/.wrap'", {}, None, "it cannot write /root/.wrap"),
         ("pytest", 1, "pluggy.PluginValidationError: unknown argument", {}, None, "no test ran"),
         # Merely red, or the task's own work.
