@@ -28,7 +28,8 @@ from ralph_tui.engine.core.project_tree import files_of
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject
 from ralph_tui.engine.verification.evidence import report_judge
-from ralph_tui.engine.verification.evidence.examine import Examined
+from ralph_tui.engine.verification.evidence.classify import SUBJECT
+from ralph_tui.engine.verification.evidence.examine import Examined, is_linter
 from ralph_tui.engine.verification.evidence.reports import SCRIPT, TestReport
 from ralph_tui.engine.verification.evidence.runners import placed_programs, recognized_runners
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection
@@ -72,10 +73,12 @@ class BaselineFailure(Model):
         names = shortlist([one_line(name, 120) for name in failing], _NAMED)
         return f"{plural(len(failing), 'test')} failed: {names}"
 
-    def excuses(self, now: Examined, inspection: Inspection) -> bool:
+    def excuses(self, now: Examined, inspection: Inspection, command: str = "") -> bool:
         """Return whether the check failed again without getting worse; an unclear result counts as worse."""
         code = now.result.exit_code
-        if not code or inspection.not_allowed or now.run_faults:
+        lints = is_linter(command)  # it judges the tests as well
+        steered = [c for c in inspection.not_allowed if not (lints and SUBJECT.fullmatch(c.reason))]
+        if not code or steered or now.run_faults:
             return False
         if _tests(self.outcomes) or _tests(now.outcomes):
             return self._tests_no_worse(now)
@@ -185,7 +188,7 @@ class Baseline:
     def excuse(self, command: str, now: Examined, inspection: Inspection) -> str:
         """Return why a failed check does not count against a task, or an empty string if it counts."""
         before = self._record.red.get(command)
-        if before is None or not before.excuses(now, inspection):
+        if before is None or not before.excuses(now, inspection, command):
             return ""
         return f"already failed before this run ({before.summary}), and nothing got worse"
 

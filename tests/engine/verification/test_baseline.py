@@ -85,6 +85,9 @@ def test_changed_check_files_and_a_runner_that_is_not_the_installed_one_are_no_e
     changed = ChangedFile(path="test_a.py", kind="changed", side=Side.CHECK, reason="is a test")
     weakened = Inspection(changes=(changed,))
     assert not known.excuses(now, weakened)
+    lint = BaselineFailure(exit_code=1, tail="a.py:1: error")
+    found = [lint.excuses(ended(1, "a.py:1: error"), weakened, c) for c in ("mypy .", "make test")]
+    assert found == [True, False], "the tests are what mypy judges"
     assert known.excuses(now, weakened.model_copy(update={"allowed": ("test_a.py",)}))
     assert not known.excuses(now.model_copy(update={"run_faults": ("shadowed",)}), NOTHING)
 

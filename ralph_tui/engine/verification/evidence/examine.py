@@ -160,7 +160,7 @@ class _Case(NamedTuple):
 
     @property
     def is_linter(self) -> bool:
-        return _is_linter(self.command)
+        return is_linter(self.command)
 
     @property
     def limit_seconds(self) -> float:
@@ -755,7 +755,7 @@ _LINTING = {
 }
 
 
-def _is_linter(command: str) -> bool:
+def is_linter(command: str) -> bool:
     """Return whether a check looks at sources without running tests, so that tests are its subject, too."""
     found = [words for words in programs(command) if words and words[0] != "cd"]
     for words in found:
