@@ -128,7 +128,6 @@ NOTHING_CHANGED = NO_CHECK_RAN.model_copy(
         "done, add a test that shows it.",
     }
 )
-"""The objection to a claim for which nothing was done."""
 
 
 TESTS_REMOVED = NO_CHECK_RAN.model_copy(
@@ -137,7 +136,6 @@ TESTS_REMOVED = NO_CHECK_RAN.model_copy(
         "tail": "Restore these test files. The task does not ask to remove or replace tests.",
     }
 )
-"""The objection to a claim that removed test files and added none."""
 
 
 RESTORE_CHECK_FILES = (
@@ -155,7 +153,6 @@ NO_CHECK_PASSED = NO_CHECK_RAN.model_copy(
         "tail": "Fix that check if the task is about it, or block the task with the reason.",
     }
 )
-"""The objection to a claim whose only checks already failed before the run."""
 
 
 NOTHING_SHOWN = "every check passed before the work as well, and no new test notices it"
@@ -603,7 +600,7 @@ def receipt_text(result: GateResult) -> str:
         reason = f" ({shown})" if shown else ""
         lines.append(f"- {receipt.status.value}: `{receipt.command}`{reason}")
         if not receipt.ok and receipt.tail:
-            lines.append(_indented(receipt.tail))
+            lines += [f"    {line}" for line in receipt.tail.strip().splitlines()[-60:]]
         if not receipt.ok and receipt.inputs is Inputs.ORIGINALS:
             lines.append(RESTORE_CHECK_FILES)
     return "\n".join(lines)
@@ -617,7 +614,3 @@ def _headline(result: GateResult) -> str:
     if result.question:
         return f"TO BE REVIEWED: {result.question}."
     return f"ACCEPTED as unverified: {result.basis}. Nothing was checked. Your notes are the only evidence."
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.strip().splitlines()[-60:])

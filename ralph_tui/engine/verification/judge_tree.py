@@ -162,13 +162,14 @@ class JudgeTree(PlacedTree):
             SetupError: Git is missing or cannot read the project.
         """
         if not self.base:
-            self._since = _clock()
+            self._since = clock()
             self.base = self.store.take()
             paths = (*self.store.ignored(), *self.store.left_out)
-            kept = filter(self._is_environment, map(_bare, paths))
+            kept = filter(self._is_environment, (path.rstrip("/") for path in paths))
             self._environment = tuple(dict.fromkeys(kept))
             unreadable = (p for p in self._environment if not self._readable(self.project / p))
-            self.left_out = tuple(dict.fromkeys((*map(_bare, self.store.left_out), *unreadable)))
+            left_out = (path.rstrip("/") for path in self.store.left_out)
+            self.left_out = tuple(dict.fromkeys((*left_out, *unreadable)))
         return self.base
 
     def write(self, tree: str, *, confined: bool = False) -> None:
@@ -372,11 +373,7 @@ class JudgeTree(PlacedTree):
         yield objects.resolve(), place / ".git/persons-objects", False
 
 
-def _bare(path: str) -> str:
-    return path.rstrip("/")
-
-
-def _clock() -> int:
+def clock() -> int:
     """Return the time that a file written now is given, in nanoseconds."""
     coarse = getattr(time, "CLOCK_REALTIME_COARSE", None)
     return time.time_ns() if coarse is None else time.clock_gettime_ns(coarse)

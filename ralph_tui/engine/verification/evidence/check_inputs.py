@@ -10,7 +10,11 @@ from pathlib import Path, PurePosixPath
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES, is_source
 from ralph_tui.engine.verification.detection.directory_files import read_start
 from ralph_tui.engine.verification.detection.named_tasks import RECIPE_FILES, recipes
-from ralph_tui.engine.verification.evidence.check_names import TEST_DIRECTORIES, names_check
+from ralph_tui.engine.verification.evidence.check_names import (
+    TEST_DIRECTORIES,
+    lints,
+    names_check,
+)
 from ralph_tui.engine.verification.evidence.classify import is_named
 from ralph_tui.engine.verification.evidence.runners import (
     package_script,
@@ -24,22 +28,12 @@ _SOURCED = re.compile(r"^\s*(?:\.|source)\s+[\"']?([\w@%+./-]+)", re.MULTILINE)
 _INTERPRETERS = re.compile(
     r"(python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|(ba|da|z|k|fi)?sh|source|\."
 )
-_LINTERS = frozenset(
-    {
-        "shellcheck",
-        "ruff",
-        "mypy",
-        "flake8",
-        "pylint",
-        "black",
-        "eslint",
-        "prettier",
-        "ty",
-        "pyright",
-    }
+_STEERING = re.compile(
+    r"-[cp]|--[\w-]*(?:conf|rc|rule|ignore|baseline|project|setting|plugin)[\w-]*"
 )
-_IGNORING = frozenset({"ruff", "black", "prettier", "ty", "pyrefly"})
-"""Linters and formatters that leave out what .gitignore names."""
+"""Options of linters whose values are files that say what to find."""
+_EXAMPLES = frozenset({"doctest", "pytest", "unittest"})
+"""Runners, whose operands are tests unless they are sources."""
 
 _WORD = re.compile(r"[\w@%+./-]+")
 _TOOLING = re.compile(r"(^|/)(scripts?|tools?|hack|\.?ci|dev)/")
@@ -111,12 +105,14 @@ class CheckInputs:
         """
         if not program:
             return
-        name = PurePosixPath(program[0]).name
         if "unittest" in program:
             self._test_names.append(_UNITTEST_NAME)
-        if not _IGNORING.isdisjoint(program):
-            self.included |= {".gitignore", ".ignore"}
-        if name in _LINTERS:
+        if lints(program):
+            for word, value in pairwise((*program, "")):
+                option, _, joined = word.partition("=")
+                path = self._path(place, joined or value) if _STEERING.fullmatch(option) else ""
+                if path and not is_named(path, self._task_text):
+                    self.named[path] = None
             return
         self._add_words(place, program, inside=depth > 0 and not beside_runner)
         if depth < _MOST_DEPTH:
@@ -145,7 +141,8 @@ class CheckInputs:
             path = self._path(place, word.partition("::")[0])
             starts = not judged and (position == 0 or (runs and 0 < position < module))
             sourced = program[0] in {".", "source"}
-            if path and (sourced or self._is_check(path, runs=starts, inside=inside)):
+            tests = not is_source(path) and not _EXAMPLES.isdisjoint(program)
+            if path and (sourced or self._is_check(path, runs=starts or tests, inside=inside)):
                 self._add_file(path, depth=0)
         if runs and "-m" in program[1:-1]:
             self._add_module(place, program[program.index("-m") + 1])

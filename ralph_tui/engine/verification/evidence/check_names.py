@@ -38,6 +38,12 @@ _CHECK_NAME = re.compile(
     r"(^|[/_.-])(tests?|checks?|verify|verif\w*|lint|ci|spec|accept\w*|smoke|expect\w*|golden|validate|asserts?|baseline|fixtures?)([/_.-]|$)",
     re.IGNORECASE,
 )
+_LINTERS = re.compile(
+    r"ruff|mypy|flake8|pylint|black|isort|pyright|basedpyright|ty|pyrefly|bandit|eslint|prettier|biome|tsc|stylelint|standard"
+    r"|xo|oxlint|gofmt|goimports|golangci-lint|staticcheck|rustfmt|clang-format|clang-tidy|cppcheck|shellcheck|shfmt|rubocop"
+    r"|ktlint|detekt|checkstyle|scalafmt|yamllint|markdownlint|hadolint|sqlfluff|codespell|typos|taplo|pre-commit"
+    r"|go vet|cargo (?:clippy|fmt|check)|deno (?:lint|fmt)"
+)
 RUNNER_MODULES = frozenset({
     "pytest", "_pytest", "py", "pluggy", "iniconfig", "unittest", "nose", "coverage", "xdist", "hypothesis",
     "ralph_pytest_report", "ralph_unittest_report", "ralph_report_file", "ralph_framework_watch",
@@ -56,6 +62,12 @@ def is_runner_settings(path: str) -> bool:
 
 def names_check(path: str) -> bool:
     return _CHECK_NAME.search(path) is not None
+
+
+def lints(program: tuple[str, ...]) -> bool:
+    left = program[2:] if program[1:2] == ("-m",) else program
+    names = (left[0].rpartition("/")[2], " ".join(left[:2])) if left else ()
+    return any(map(_LINTERS.fullmatch, names))
 
 
 def is_recipe(name: str) -> bool:

@@ -2,14 +2,14 @@
 
 import ast
 import contextlib
-import doctest
 import fnmatch
 import itertools
 import json
+import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -62,6 +62,7 @@ class Context:
         is_input: Returns whether the names and settings of the project make a path an input of its checks.
         named_by: Returns the files of the trusted base that name a path.
         hidden: The modules that a new module of the same name would hide.
+        compiled: The names of removed and of new sources, which a build may list, and of their objects.
         offered: The plugins of a test framework that the project offers to others.
     """
 
@@ -71,6 +72,7 @@ class Context:
     touches: tuple[str, ...] = ()
     named_by: Callable[[str], tuple[str, ...]] = lambda _: ()
     hidden: Collection[str] = ()
+    compiled: tuple[Collection[str], Collection[str]] = ((), ())
     offered: Collection[str] = ()
 
     def is_check(self, path: str, content: bytes = b"") -> bool:
@@ -113,10 +115,10 @@ _NOTES = re.compile(
 _COMPILED = re.compile(r".*\.(py[cod]|o|class|tsbuildinfo)")
 
 SUPPRESSION = re.compile(
-    r"noqa|type:\s*ignore|pyright:\s*ignore|pylint:\s*disable|mypy:\s*ignore|pragma:\s*no\s*(?:cover|branch)|fmt:\s*(?:off|skip)"
-    r"|nosec|@ts-(?:nocheck|ignore|expect-error)|eslint-disable|biome-ignore|prettier-ignore|(?:istanbul|c8|v8) ignore"
-    r"|nolint|#!?\[(?:allow|expect)\(|#\[ignore|@SuppressWarnings|@Disabled|@Ignore|rubocop:\s*disable|shellcheck disable"
-    r"|phpcs:ignore|@phpstan-ignore|#pragma\s+(?:warning|GCC diagnostic)|clang-format off|dead_code",
+    r"noqa|type:\s*ignore|pylint:\s*disable|mypy:\s*ignore|pragma:\s*no\s*(?:cover|branch)|fmt:\s*(?:off|skip)"
+    r"|nosec|@ts-(?:nocheck|ignore|expect-error)|eslint-disable|nolint|#!?\[(?:allow|expect)\(|#\[ignore|@SuppressWarnings"
+    r"|@Disabled|@Ignore|@phpstan-ignore|#pragma\s+(?:warning|GCC diagnostic)|dead_code|no_type_check"
+    r"|(?:#|//|/\*|<!--|--)\s*[\w-]+(?:[:-]+\s*|\s+)(?:off|disable|ignore|skip)\b",
     re.IGNORECASE,
 )
 """Marks that silence a check at one place."""
@@ -124,7 +126,8 @@ SUPPRESSION = re.compile(
 _FRAMEWORK = re.compile(
     r"""\b(?:_pytest|pytest|pluggy|unittest|nose2?|doctest|conftest)\b|['"](?:node:test|vitest|@jest/[\w-]+|mocha|ava|tap)['"]"""
     r"""|\b(?:RSpec|Minitest|PHPUnit|ExUnit|OUnit\d?|Alcotest|luassert|tcltest|NUnit|Xunit)\b|\bTest::(?:More|Simple|Builder)\b"""
-    r"""|org\.(?:junit|test[n]g)|^\s*"testing"|\b__main__\._pytest""",
+    r"""|org\.(?:junit|test[n]g)|^\s*"testing"|\b__main__\._pytest"""
+    r"""|(?:\bmacro_rules!|\bas)\s+(?:debug_)?(?:assert(?:_eq|_ne)?|panic)\b""",
     re.MULTILINE,
 )
 """The names under which sources reach test frameworks."""
@@ -171,7 +174,7 @@ def _sides(
         yield Side.PRODUCT, "is named by the task"
     yield Side.CHECK, _steers(path, old, new, context)
     if is_source(name):
-        if path not in context.offered and _uses_framework(name, new if new is not None else old):
+        if path not in context.offered and _uses_framework(name, old, new):
             yield Side.CHECK, "uses the test framework outside the tests"
         yield Side.PRODUCT, "is source of the project"
     if old is None:
@@ -203,6 +206,9 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
     if settings or hidden or context.is_input(path):
         before, after = (controlling_part(name, one or b"", old or b"") for one in (old, new))
         free = (before, after) != (old or b"", new or b"")
+        lists = (_words(one, own) for one, own in zip((old, new), context.compiled, strict=True))
+        if old and new and len({*lists}) == 1:
+            return ""
         only_free = free and (before or b"{}") == (after or b"{}")  # names, versions, dependencies
         return "" if only_free else "steers a tool"
     stem = name.partition(".")[0]
@@ -212,22 +218,36 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
     return ""
 
 
+def _words(data: bytes | None, but: Collection[str]) -> tuple[str, ...]:
+    """Return the words without these names, where they stand beside another one of their kind."""
+    words = re.findall(r"[\w./+-]+|[^\s\w\"',\\]", (data or b"").decode("utf-8", "replace"))
+    ends = ["", *(word.rpartition(".")[2] for word in words), ""]
+    beside = zip(words, ends, ends[1:], ends[2:], strict=False)
+    return tuple(
+        word
+        for word, before, end, after in beside
+        if word.rpartition("/")[2] not in but or end not in (before, after)
+    )
+
+
 def is_named(path: str, text: str) -> bool:
     wanted = "|".join(map(re.escape, dict.fromkeys((path, path.rpartition("/")[2]))))
     return re.search(rf"(?<![\w/.-])(?:\./)?(?:{wanted})(?![\w/-]|\.\w)", text) is not None
 
 
-def _uses_framework(name: str, data: bytes | None) -> bool:
+def _uses_framework(name: str, old: bytes | None, new: bytes | None) -> bool:
+    lines = _framework_lines(name, old if new is None else new)
+    # The examples in a source are put back.
+    own = b">>>" in (old or b"") and all("doctest" in line for line in lines)
+    return bool(lines) and not (own and lines == _framework_lines(name, old))
+
+
+def _framework_lines(name: str, data: bytes | None) -> list[str]:
     text = (data or b"").decode("utf-8", "replace")
-    if not _FRAMEWORK.search(text):
-        return False
-    if not name.endswith(".py"):
-        return True
-    try:
-        code = ast.unparse(_WithoutProse().visit(ast.parse(text)))
-    except (SyntaxError, ValueError):
-        return True
-    return _FRAMEWORK.search(code) is not None
+    if name.endswith(".py") and _FRAMEWORK.search(text):
+        with contextlib.suppress(SyntaxError, ValueError):
+            text = ast.unparse(_WithoutProse().visit(ast.parse(text)))
+    return [line for line in text.splitlines() if _FRAMEWORK.search(line)]
 
 
 class _WithoutProse(ast.NodeTransformer):
@@ -340,67 +360,105 @@ def judged_content(path: str, side: Side, old: bytes | None, new: bytes | None) 
     return merged or old
 
 
-_RUST_TESTS = re.compile(
-    r"^[ \t]*#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?mod\s+\w+\s*\{", re.MULTILINE
-)
-_VITEST_TESTS = re.compile(r"^[ \t]*if\s*\(\s*import\.meta\.vitest\s*\)\s*\{", re.MULTILINE)
+# Tests inside sources.
+
+
+class _Inside(NamedTuple):
+    """A kind of tests that stand inside sources."""
+
+    suffixes: tuple[str, ...]
+    spans: Callable[[str], Iterable[tuple[int, int]]]
+    """Returns the start and the end of each part of a text that tests."""
+    examples: re.Pattern[str] | None = None
+    """What a part consists of, if others may be added; otherwise all parts must be as they were."""
+    filler: str = ""
+    wrapped: str = "{text}"
+    """How a part is put back at the end."""
 
 
 def with_base_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | None:
     """Return the new content of a source file with the tests inside it as they were."""
-    if path.endswith(".py"):
-        return _with_base_doctests(old, new)
-    opening = _RUST_TESTS if path.endswith(".rs") else _VITEST_TESTS
-    if old is None or new is None or not opening.search(old.decode("utf-8", "replace")):
-        return new
-    before, after = old.decode("utf-8", "replace"), new.decode("utf-8", "replace")
-    kept = "\n".join(before[start:end] for start, end in _regions(before, opening))
+    for kind in _INSIDE:
+        if old and new and path.endswith(kind.suffixes):
+            with contextlib.suppress(SyntaxError, ValueError):
+                texts = (os.fsdecode(old), os.fsdecode(new))
+                new = os.fsencode(_restored(kind, *texts))
+    return new
+
+
+def _restored(kind: _Inside, before: str, after: str) -> str:
+    parts, now = ([text[a:b] for a, b in kind.spans(text)] for text in (before, after))
+    if kind.examples is None:
+        kept = not parts or parts == now
+    else:
+        known, new = (Counter(kind.examples.findall(text)) for text in (before, after))
+        kept = known <= new
+    if kept:
+        return after
     rest, at = [], 0
-    for start, end in _regions(after, opening):
+    for start, end in kind.spans(after):
         rest.append(after[at:start])
         at = end
-    return f"{''.join(rest)}{after[at:].rstrip()}\n\n{kept}\n".encode()
+    outer = (text.replace("//!", "///") for text in parts)  # of a function instead of the file
+    added = (kind.wrapped.format(text=text, n=n) for n, text in enumerate(outer))
+    return "\n\n".join([f"{kind.filler.join([*rest, after[at:]])}\n", *added, ""])
 
 
-def _with_base_doctests(old: bytes | None, new: bytes | None) -> bytes | None:
-    """Return Python with the base's examples in functions at its end and none of its own, if it lacks one of them."""
-    if not old or not new or b">>>" not in old:
-        return new
-    try:
-        before, after = _texts_with_examples(old), _texts_with_examples(new)
-    except (SyntaxError, ValueError):
-        return new
-    if _examples(before) <= _examples(after):
-        return new
-    functions = [f"\n\ndef _example_{n}():\n    {text!r}\n" for n, text in enumerate(before)]
-    return new.replace(b">>>", b"> >") + "".join(functions).encode()
+def _python_tests(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the functions and classes that assert."""
+    starts = list(itertools.accumulate(map(len, text.splitlines(keepends=True)), initial=0))
+    for node in ast.parse(text).body:
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        if isinstance(node, kinds) and re.match(r"test_|Test|.*Tests?$", node.name):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            span = starts[first - 1], starts[node.end_lineno or first]
+            if "assert" in text[slice(*span)]:
+                yield span
 
 
-def _texts_with_examples(data: bytes) -> list[str]:
-    texts = (node.value for node in ast.walk(ast.parse(data)) if isinstance(node, ast.Constant))
-    return [text for text in texts if isinstance(text, str) and ">>>" in text]
+def _matches(pattern: re.Pattern[str]) -> Callable[[str], Iterable[tuple[int, int]]]:
+    return lambda text: [match.span() for match in pattern.finditer(text)]
 
 
-def _examples(texts: list[str]) -> Counter[tuple[str, str]]:
-    found: Counter[tuple[str, str]] = Counter()
-    for text in texts:
-        with contextlib.suppress(ValueError):  # such as `>>>` in another text
-            examples = doctest.DocTestParser().get_examples(text)
-            found.update((one.source, one.want) for one in examples)
-    return found
-
-
-def _regions(text: str, opening: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end of each block that begins with a pattern; strings and comments are skipped."""
+def _blocks(opening: re.Pattern[str]) -> Callable[[str], Iterable[tuple[int, int]]]:
+    """Return what finds each block that begins with a pattern; strings and comments are skipped."""
     token = re.compile(
         r"""//[^\n]*|/\*.*?\*/|r#*".*?"#*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'|[{}]""", re.DOTALL
     )
-    at = 0
-    while match := opening.search(text, at):
-        depth, at = 1, match.end()
-        while depth and (found := token.search(text, at)):
-            depth += {"{": 1, "}": -1}.get(found[0], 0)
-            at = found.end()
-        if depth:
-            at = len(text)
-        yield match.start(), at
+
+    def spans(text: str) -> Iterator[tuple[int, int]]:
+        at = 0
+        while match := opening.search(text, at):
+            depth, at = 1, match.end()
+            while depth and (found := token.search(text, at)):
+                depth += {"{": 1, "}": -1}.get(found[0], 0)
+                at = found.end()
+            if depth:
+                at = len(text)
+            yield match.start(), at
+
+    return spans
+
+
+_RUST_TESTS = re.compile(
+    r"^[ \t]*#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?mod\s+\w+\s*\{", re.MULTILINE
+)
+_RUST_EXAMPLE = re.compile(
+    r"^[ \t]*//[/!] ?```[^\n]*\n(?:[ \t]*//[/!](?! ?```)[^\n]*\n)*[ \t]*//[/!] ?```[ \t]*\n",
+    re.MULTILINE,
+)
+_DOCSTRING = re.compile(r"""[rR]?(\"{3}|'{3})(?:(?!\1).)*?>>>.*?\1""", re.DOTALL)
+_EXAMPLE = re.compile(
+    r"""^[ \t]*(>>>[^\n]*(?:\n[ \t]*(?!>>>|\"{3}|'{3})\S[^\n]*)*)""", re.MULTILINE
+)
+_VITEST_TESTS = re.compile(r"^[ \t]*if\s*\(\s*import\.meta\.vitest\s*\)\s*\{", re.MULTILINE)
+_SCRIPTS = tuple(f".{more}{kind}" for more in ("", "c", "m") for kind in ("js", "ts", "jsx", "tsx"))
+_INSIDE = (
+    _Inside((".py",), _python_tests),
+    _Inside((".py",), _matches(_DOCSTRING), _EXAMPLE, '""', "def _example_{n}():\n    {text}"),
+    _Inside((".rs",), _blocks(_RUST_TESTS)),
+    _Inside(
+        (".rs",), _matches(_RUST_EXAMPLE), _RUST_EXAMPLE, "", "{text}pub fn _example_{n}() {{}}"
+    ),
+    _Inside(_SCRIPTS, _blocks(_VITEST_TESTS)),
+)

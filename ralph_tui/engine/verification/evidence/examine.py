@@ -7,9 +7,7 @@ was green before, the base's product with the new tests tells whether they notic
 
 import asyncio
 import contextlib
-import re
 import shutil
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -33,7 +31,7 @@ from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.check_inputs import builds, targets_exist
-from ralph_tui.engine.verification.evidence.check_names import is_test_file
+from ralph_tui.engine.verification.evidence.check_names import is_test_file, lints
 from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side
 from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
 from ralph_tui.engine.verification.evidence.reports import (
@@ -47,11 +45,11 @@ from ralph_tui.engine.verification.evidence.runners import (
     ONLY,
     SCRIPT_WRAPPER,
     join_environments,
-    programs,
+    placed_programs,
     with_reporting,
 )
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
-from ralph_tui.engine.verification.judge_tree import JudgeTree, Mount
+from ralph_tui.engine.verification.judge_tree import JudgeTree, Mount, clock
 from ralph_tui.guard.shell.statuses import with_pipe_failures
 from ralph_tui.vcs.snapshots import Content
 
@@ -243,7 +241,7 @@ class Examiner:
         await self.start()
         await asyncio.to_thread(self._base.forget_bytecode)
         before = self._before(known_as or command)
-        since = _clock()
+        since = clock()
         here = await self._run_with_reports(command)
         is_first = task is None and before.green is None
         steady, flaky = await self._run_again(
@@ -438,8 +436,10 @@ class Examiner:
             return await self._asks_for_less(case, there)
         inspection = case.inspection
         if written := _written(self.tree.root, inspection.originals, self._written_at):
-            before_too = await self._written_by_base(inspection.base, case.command)
-            if left := [path for path in written if path not in before_too]:
+            await self._run_on(inspection.base, case.command)
+            paths = await asyncio.to_thread(self.tree.store.contents, inspection.base)
+            too = _written(self.tree.root, paths, self._written_at)
+            if left := [path for path in written if path not in too]:
                 question = f"{shortlist(left, _NAMED)} changed while the check ran"
                 return _asked(question, tuple(left), (), for_person=True)
         found = await self._shows_nothing(case, tree) if turned else None
@@ -465,7 +465,10 @@ class Examiner:
         if other:
             changed = self.tree.store.tree_with(tree, other)
             less = await self._run_on(changed, command, case.limit_seconds)
-            if less.result.exit_code == 0 and await self._reads(case, tree, other):
+            runs_product = less.result.exit_code == 0 and await self._needs(
+                case, tree, lambda p: is_source(p) and p not in case.inspection.originals
+            )
+            if runs_product and await self._needs(case, tree, other.__contains__):
                 names = shortlist(tuple(other), _NAMED)
                 question = (
                     f"`{command}` passes with other values in {names}, too: nothing is compared"
@@ -473,9 +476,9 @@ class Examiner:
                 return _asked(question, (), (), for_person=True)
         return None
 
-    async def _reads(self, case: _Case, tree: str, tests: Mapping[str, Content]) -> bool:
-        """Return whether a check reads the tests, unlike `test -f`: it fails if they cannot be parsed."""
-        broken = await asyncio.to_thread(self.tree.broken, tree, tests.__contains__)
+    async def _needs(self, case: _Case, tree: str, breaks: Callable[[str], bool]) -> bool:
+        """Return whether a check runs some files, unlike `test -f` and linters: it fails if they cannot be parsed."""
+        broken = await asyncio.to_thread(self.tree.broken, tree, breaks)
         ran = await self._run_on(broken, case.command, case.limit_seconds)
         return ran.result.exit_code != 0
 
@@ -587,14 +590,9 @@ class Examiner:
                     break
         return runs
 
-    async def _written_by_base(self, base: str, command: str) -> tuple[str, ...]:
-        await self._run_on(base, command)
-        paths = await asyncio.to_thread(self.tree.store.contents, base)
-        return _written(self.tree.root, paths, self._written_at)
-
     async def _run_on(self, tree: str, command: str, limit: float = 0) -> _Ran:
         await asyncio.to_thread(lambda: self.tree.write(tree, confined=self._confined()))
-        self._written_at = _clock()
+        self._written_at = clock()
         ran = await self._run_with_reports(command, self.tree, limit=limit)
         tail = ran.result.tail.replace(str(self.tree.root), str(self._root))
         return ran.model_copy(update={"result": ran.result.model_copy(update={"tail": tail})})
@@ -740,29 +738,11 @@ def _noticing(here: _Ran, base: _Ran) -> tuple[str, ...]:
     )
 
 
-_LINTERS = re.compile(
-    r"ruff|mypy|flake8|pylint|black|isort|pyright|basedpyright|ty|pyrefly|bandit|eslint|prettier|biome|tsc|stylelint|standard"
-    r"|xo|oxlint|gofmt|goimports|golangci-lint|staticcheck|rustfmt|clang-format|clang-tidy|cppcheck|shellcheck|shfmt|rubocop"
-    r"|ktlint|detekt|checkstyle|scalafmt|yamllint|markdownlint|hadolint|sqlfluff|codespell|typos|taplo|pre-commit"
-)
-_LINTING = {
-    ("go", "vet"),
-    ("cargo", "clippy"),
-    ("cargo", "fmt"),
-    ("cargo", "check"),
-    ("deno", "lint"),
-    ("deno", "fmt"),
-}
-
-
 def is_linter(command: str) -> bool:
     """Return whether a check looks at sources without running tests, so that tests are its subject, too."""
-    found = [words for words in programs(command) if words and words[0] != "cd"]
-    for words in found:
-        left = words[2:] if words[1:2] == ("-m",) else words
-        if not left or not (_LINTERS.fullmatch(Path(left[0]).name) or left[:2] in _LINTING):
-            return False
-    return bool(found)
+    reading = {"cd", "grep", "test", "["}
+    found = [one for _, one in placed_programs(command) if one and one[0] not in reading]
+    return bool(found) and all(map(lints, found))
 
 
 def _written(root: Path, paths: Iterable[str], since: int) -> tuple[str, ...]:
@@ -773,11 +753,6 @@ def _written(root: Path, paths: Iterable[str], since: int) -> tuple[str, ...]:
             if (root / path).lstat().st_ctime_ns > since:
                 found.append(path)
     return tuple(found)
-
-
-def _clock() -> int:
-    coarse = getattr(time, "CLOCK_REALTIME_COARSE", None)  # the clock of file times
-    return time.time_ns() if coarse is None else time.clock_gettime_ns(coarse)
 
 
 def _exit_text(result: CommandResult) -> str:

@@ -122,9 +122,7 @@ def _project_path(path: str, root: Path) -> str:
     return file.as_posix() if not file.is_absolute() and (root / file).is_file() else ""
 
 
-def weaknesses(
-    before: Mapping[str, str], now: TestReport, deselected_before: int = 0
-) -> tuple[str, ...]:
+def weaknesses(before: Mapping[str, str], now: TestReport) -> tuple[str, ...]:
     """Return how a run proves less than an earlier one.
 
     Args:
@@ -140,8 +138,8 @@ def weaknesses(
             name for name, outcome in before.items() if outcome in _RAN and name not in now.outcomes
         ]
         found.append(f"{_tests(tuple(gone) or ('?',) * fewer)} no longer ran")
-    elif now.deselected > deselected_before and any(n not in now.outcomes for n in before):
-        found.append(f"{now.deselected - deselected_before} more tests were deselected than before")
+    elif now.deselected and any(n not in now.outcomes for n in before):
+        found.append(f"{now.deselected} more tests were deselected than before")
     return tuple(found)
 
 

@@ -42,24 +42,10 @@ SCRIPT_WRAPPER = "ralph_script_end.py"
 _WRAPPERS = {
     "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipenv": ("run",),
     "rye": ("run",), "npm": ("exec",), "pnpm": ("exec", "dlx"), "yarn": ("run", "exec"), "bun": ("x",),
+    "npx": (), "bunx": (), "time": (), "env": (), "nice": (), "command": (), "exec": (),
+    "c8": (), "nyc": (), "cross-env": (),
 }  # fmt: skip
-"""Programs that run another program after one of these words."""
-_PLAIN_WRAPPERS = frozenset(
-    {
-        "npx",
-        "bunx",
-        "time",
-        "env",
-        "nice",
-        "command",
-        "exec",
-        "pnpm",
-        "yarn",
-        "c8",
-        "nyc",
-        "cross-env",
-    }
-)
+"""Programs that run another program, with the words that may be between them."""
 _OPTIONS_WITH_VALUE = frozenset({
     "--group", "--extra", "--with", "--only-group", "--package", "--project", "--directory", "--python",
     "-p", "--env-file", "--with-requirements", "--index", "--no-group", "-C", "-n", "-u", "-m", "--source",
@@ -174,7 +160,7 @@ def _with_wrapper(command: str) -> tuple[str, tuple[str, ...]]:
         return command, ()
     known = {
         word
-        for words in programs(command)
+        for _, words in placed_programs(command)
         if words and _PYTHON.fullmatch(PurePosixPath(words[0]).name)
         for word in words[1:]
     }
@@ -222,10 +208,6 @@ def recognized_runners(command: str, root: Path) -> tuple[RunnerKind, ...]:
         if runner is not None:
             found[runner] = None
     return tuple(found)
-
-
-def programs(command: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(_unwrapped(words)) for words in _commands(command))
 
 
 def placed_programs(command: str, place: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -313,14 +295,12 @@ def _without_wrapper(words: list[str]) -> list[str] | None:
         rest = words[2:]
         module = rest.index("-m") if "-m" in rest else -1
         return ["python", *rest[module:]] if module >= 0 else ["python", *_without_options(rest)]
-    verbs = _WRAPPERS.get(name, ())
-    if words[1:2] and words[1] in verbs:
-        return _without_options(words[2:])
-    if name in _PLAIN_WRAPPERS and name not in _WRAPPERS:
-        return _without_options(words[1:])
     if name in {"pnpm", "yarn"} and words[1:2] and words[1] in {"jest", "vitest"}:
         return words[1:]
-    return None
+    verbs = _WRAPPERS.get(name)
+    if verbs is None or (verbs and not {*words[1:2]} & {*verbs}):
+        return None
+    return _without_options(words[2 if verbs else 1 :])
 
 
 def _without_options(words: list[str]) -> list[str]:

@@ -9,9 +9,11 @@ import contextlib
 import fnmatch
 import hashlib
 import os
+import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -22,7 +24,6 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES, is_source
 from ralph_tui.engine.verification.evidence.allowed_changes import allowed_by_text
 from ralph_tui.engine.verification.evidence.check_inputs import (
-    PYTEST_SETTINGS,
     CheckInputs,
     declared_plugins,
 )
@@ -51,6 +52,7 @@ from ralph_tui.store.export_records import followed_names
 from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
 
 _REF = "refs/trusted/"
+_COMPILED = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".m", ".mm", ".f90"})
 _MOST_TESTS = 50
 """Test sources whose numbers are changed to see whether a check reads them."""
 
@@ -187,6 +189,7 @@ class TrustedBase:
         self.trouble = ""
         tasks = {n: tree for n, tree in before.tasks.items() if n not in settled}
         named = (*before.inputs, *CheckInputs(self._root, commands, task_text).named)
+        loaded = declared_plugins(self._root, self._contents(now), offered=False)
         self._save(
             before.model_copy(
                 update={
@@ -195,7 +198,7 @@ class TrustedBase:
                     "bound": bound,
                     "tasks": {name: now, **tasks} if name else tasks,
                     "ended": {n: tree for n, tree in before.ended.items() if n in tasks},
-                    "inputs": tuple(dict.fromkeys((*named, *self._loaded_plugins()))),
+                    "inputs": tuple(dict.fromkeys((*named, *loaded))),
                     "since": time.time_ns(),
                     "packages": self._trusted_packages(agreed=bool(settled)),
                 }
@@ -335,10 +338,6 @@ class TrustedBase:
     def _installed(self) -> dict[str, str]:
         return installed(self._root, self.trees.ignored())
 
-    def _changed_packages(self) -> tuple[str, ...]:
-        known = self._record.packages
-        return () if known is None else changed_packages(self._root, known, self._installed())
-
     def _trusted_packages(self, *, agreed: bool) -> dict[str, str]:
         """Return the trusted packages: what was there before an agent worked, and what the person changed or decided."""
         record, now = self._record, self._installed()
@@ -418,6 +417,8 @@ class TrustedBase:
         judged: dict[str, Content | None] = {}
         product: dict[str, Content | None] = {}
         differences = self.trees.differences(base, claim) if base != claim else ()
+        gone, added = ([one.path for one in differences if one[side] is None] for side in (2, 1))
+        context = replace(context, compiled=(_listed(gone, context), _listed(added, context)))
         texts = self._read(differences)
         written = {
             one.path: one.old for one in self.trees.differences(self._claimed or claim, claim)
@@ -470,7 +471,9 @@ class TrustedBase:
             trusted=frozenset(trusted | declared_plugins(self._root, trusted)),
             added=tuple(path for path in self._record.added if path in held),
             bound=self._changed_bound(claim, {*judged} - {*allowed}),
-            faults=self._changed_packages() if task else (),
+            faults=changed_packages(self._root, known, self._installed())
+            if task and (known := self._record.packages) is not None
+            else (),
         )
 
     def _changed_bound(self, claim: str, held_back: set[str]) -> dict[str, Content]:
@@ -505,21 +508,13 @@ class TrustedBase:
             offered=declared_plugins(self._root, self._contents(base)) - known,
         )
 
-    def _loaded_plugins(self) -> Iterator[str]:
-        found = (
-            file.relative_to(self._root)
-            for directory in ("", "*/", "*/*/")
-            for name in PYTEST_SETTINGS
-            for file in self._root.glob(f"{directory}{name}")
-        )
-        own = (file.as_posix() for file in found if EXCLUDED_DIRECTORIES.isdisjoint(file.parts))
-        yield from declared_plugins(self._root, own, offered=False)
-
     def _named_by(self, base: str, path: str) -> tuple[str, ...]:
         directory, _, name = path.rpartition("/")
-        for word in (name, f"{directory}/" if directory else ""):
+        within = re.escape(directory.rpartition("/")[2])
+        place = rf"(^|[^[:alnum:]_.-]){within}([\"'/]|$)"
+        for kind, word in (("-F", name), ("-E", place if directory else "")):
             with contextlib.suppress(SetupError):  # nothing was found
-                if word and (found := self.trees.git("grep", "-zlFI", "-e", word, base)):
+                if word and (found := self.trees.git("grep", "-zlI", kind, "-e", word, base)):
                     names = (one.partition(":")[2] for one in found.split("\0"))
                     return tuple(one for one in names if one and one != path)
         return ()
@@ -564,6 +559,13 @@ class TrustedBase:
             or change.path in ordered
             or (change.path in agreed and is_agreed(change.path))
         )
+
+
+def _listed(paths: Iterable[str], context: Context) -> frozenset[str]:
+    """Return the names under which a build lists compiled sources of the product."""
+    own = (PurePosixPath(path) for path in paths if not context.is_check(path, b"x"))
+    compiled = [path for path in own if path.suffix in _COMPILED]
+    return frozenset(name for one in compiled for name in (one.name, f"{one.stem}.o"))
 
 
 def forget_bytecode(root: Path, since: int) -> None:

@@ -79,6 +79,8 @@ def test_the_side_of_a_new_file(path: str, side: Side) -> None:
         ("src/app.py", '"""Run with pytest."""\nx = 1  # pytest', Side.PRODUCT),
         ("src/plug.py", "import pytest", Side.PRODUCT),
         ("app.mjs", "import { beforeEach } from 'node:test';", Side.CHECK),
+        ("src/lib.rs", "macro_rules! assert_eq { ($($t:tt)*) => {}; }", Side.CHECK),
+        ("src/lib.rs", "macro_rules! assert_close { ($($t:tt)*) => {}; }", Side.PRODUCT),
     ],
 )  # fmt: skip
 def test_a_source_that_uses_the_test_framework_is_a_part_of_the_checks(
@@ -123,15 +125,38 @@ def test_dependencies_are_product_and_settings_are_not(
     assert classify(name, old.encode(), new.encode()).side is side
 
 
-def test_the_judge_tree_has_the_tests_of_the_base_inside_product_files() -> None:
-    tests = '#[cfg(test)]\nmod tests {\n    #[test]\n    fn some() { assert_eq!(super::f("}"), 3); }\n}\n'
-    old = f"pub fn f(s: &str) -> i32 {{ 0 }}\n\n{tests}"
-    new = f"pub fn f(s: &str) -> i32 {{ 1 }}\n\n{tests.replace('3', '1')}\npub fn g() {{}}\n"
-    held = (judged_content("src/lib.rs", Side.PRODUCT, old.encode(), new.encode()) or b"").decode()
+RUST = (
+    '#[cfg(test)]\nmod tests {\n    #[test]\n    fn some() { assert_eq!(super::f("}"), 3); }\n}\n'
+)
+EXAMPLE = "//! ```\n//! assert_eq!(f(), 3);\n//! ```\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "kept"),
+    [
+        ("src/lib.rs", f"fn f() {{ 0 }}\n\n{RUST}", f"fn f() {{ 1 }}\n\n{RUST.replace('3', '1')}\nfn g() {{}}\n", '"}"), 3)'),
+        ("src/lib.rs", f"{EXAMPLE}fn f() {{ 0 }}\n", f"{EXAMPLE.replace('3', '1')}fn f() {{ 1 }}\nfn g() {{}}\n", "f(), 3)"),
+        ("f.py", "def test_f():\n    assert f() == 3\n", "def test_f():\n    assert f() == 1\n\n\ndef f(): return { 1 }; fn g()", "== 3"),
+        ("f.py", '"""A.\n\n>>> f()\n3\n"""', '"""B.\n\n>>> f()\n1\n"""\ndef f(): { 1 }; fn g()', "f()\n3\n"),
+    ],
+)  # fmt: skip
+def test_the_judge_tree_has_the_tests_of_the_base_inside_product_files(
+    path: str, old: str, new: str, kept: str
+) -> None:
+    new = new.replace("; fn g()", "  # fn g()")
+    held = (judged_content(path, Side.PRODUCT, old.encode(), new.encode()) or b"").decode()
     assert "{ 1 }" in held
-    assert "pub fn g()" in held
-    assert held.count("mod tests") == 1
-    assert '"}"), 3)' in held
+    assert "fn g()" in held
+    assert kept in held
+    assert kept.replace("3", "1") not in held
+
+
+def test_a_build_that_only_lists_new_sources_is_product() -> None:
+    context = Context(compiled=((), {"add.c", "add.o"}))
+    old = b"SRCS = total.c\ntest: all\n\tsh bin/same 3\n"
+    listed, ran = old.replace(b"l.c", b"l.c add.c"), old.replace(b"sh bin", b"sh add.c bin")
+    assert classify("Makefile", old, listed, context).side is Side.PRODUCT
+    assert classify("Makefile", old, ran, context).side is Side.CHECK
 
 
 def test_the_judge_tree_has_new_dependencies_and_the_settings_of_the_base() -> None:
@@ -148,4 +173,5 @@ def test_marks_that_silence_a_check_are_counted() -> None:
         new_suppressions(b"import os\n", b"import os  # noqa\nx: int = ''  # type: ignore[x]\n")
         == 2
     )
+    assert new_suppressions(b"", b"// anylint off\n# a-tool: disable\n# type hints are off\n") == 2
     assert new_suppressions(b"import os  # noqa\n", b"import os\n") == 0

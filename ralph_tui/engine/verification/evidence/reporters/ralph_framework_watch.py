@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
+import gc
 import os
 import re
 import sys
@@ -49,7 +51,7 @@ class FrameworkWatch:
                 code is not None and getattr(_function(now), "__code__", None) is not code
             ):
                 found.append((_name(owner, name), _file(now)))
-        return [*self._early, *found, *self._added(), *_with_foreign_code()]
+        return [*self._early, *found, *self._added(), *_with_foreign_code(), *_equal_to_all()]
 
     def _added(self) -> Iterator[tuple[str, str]]:
         for owner, names in self._names.items():
@@ -79,6 +81,16 @@ def _with_foreign_code() -> Iterator[tuple[str, str]]:
             mine = isinstance(value, types.FunctionType) and value.__module__ == module.__name__
             if mine and not hasattr(value, "__wrapped__") and _is_foreign(value.__code__, source):
                 yield f"{module.__name__}.{name}", value.__code__.co_filename
+
+
+def _equal_to_all() -> Iterator[tuple[str, str]]:
+    """Yield comparisons outside the tests that say that a value equals every other one."""
+    for owner in [one for one in gc.get_objects() if issubclass(type(one), type)]:
+        equal = vars(owner).get("__eq__")
+        if isinstance(equal, types.FunctionType) and not _IN_TESTS.search(_file(equal)):
+            with contextlib.suppress(Exception):
+                if equal(owner.__new__(owner), object()) is True:
+                    yield _name(owner, "__eq__"), _file(equal)
 
 
 def _is_foreign(code: types.CodeType, source: str) -> bool:
