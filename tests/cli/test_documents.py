@@ -102,7 +102,9 @@ def test_every_command_on_the_pages_parses(line: str) -> None:
 def parse(line: str) -> None:
     """Fail unless ralph takes this line."""
     words = shlex.split(line.replace("…", "x"), comments=True)[1:]
-    context = typer.Context(command_tree(), info_name="ralph")
+    # With its settings, because a command keeps the help option of its first context.
+    tree = command_tree()
+    context = typer.Context(tree, info_name="ralph", **tree.context_settings)
     command = context.command
     while isinstance(command, TyperGroup) and words:
         inner = command.commands.get(words[0])

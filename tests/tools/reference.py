@@ -69,7 +69,7 @@ def _of_command(line: str, command: Any, *, level: int) -> Iterator[str]:
     arguments = [p for p in shown if p.param_type_name == "argument"]
     options = [p for p in shown if p.param_type_name == "option"]
     group = isinstance(command, TyperGroup)
-    context = typer.Context(command, info_name=line)
+    context = typer.Context(command, info_name=line, **command_tree().context_settings)
     yield f"```text\n{' '.join([line, *command.collect_usage_pieces(context)])}\n```\n"
     records = [p.get_help_record(context) for p in (*arguments, *options)]
     if rows := [(f"`{_plain(record[0])}`", record[1]) for record in records if record]:
