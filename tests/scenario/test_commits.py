@@ -14,7 +14,7 @@ from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import git, make_project, task, task_of
-from tests.harness.scenarios import finishes, scenario
+from tests.harness.scenarios import claims_too_early, finishes, scenario
 from tests.scenario.running import play
 
 ME = ["-c", "user.name=Me", "-c", "user.email=me@example.org"]
@@ -49,13 +49,15 @@ def subjects(project: Path, branch: str = "HEAD") -> list[str]:
 @pytest.mark.usefixtures("played_cli")
 async def test_each_task_is_one_commit_on_a_branch_of_the_plan(tmp_path: Path) -> None:
     hostile = "--amend\x1b[31m $(touch x) `id` Signed-off-by: Eve"
-    check: list[JsonValue] = ["$ date > report.xml && test -f b.txt"]
+    check: list[JsonValue] = [
+        "$ date > report.xml; test -e b.txt || echo no > b.txt; grep -q done b.txt"
+    ]
     project = committing(
         tmp_path,
         task("a", description=f"{hostile}\n\nRalph-Task: b"),
         task("b", verification_criteria=check),
     )
-    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+    async with serving(scenario(finishes("a"), claims_too_early("b"))) as server:
         run = await play(project, server)
     assert run.end.status is LoopStatus.COMPLETE, run.end.reason
     assert git(project, "branch", "--show-current").strip() == "feature/project"

@@ -151,6 +151,8 @@ class TrustedBase:
         self.trouble = ""
         """Why there is no base, such as a missing git."""
         self.made_by_checks: set[str] = set()
+        self._ever_made: set[str] = set()
+        self._noted = ""
         self._feature = feature
         self._task_id = ""
         self._claimed = ""
@@ -224,11 +226,20 @@ class TrustedBase:
         return self._claimed
 
     def noted(self, before: str = "") -> str:
-        """Return the project's tree, empty without one; remember what came up since another tree, while checks ran."""
+        """Return the project's tree, empty without one; remember what came up since another tree, while checks ran.
+
+        Such a file is the work once something else changes it, unless the next checks write it again.
+        """
         with contextlib.suppress(SetupError, OSError):  # told by `inspect`
             now = self.trees.take()
-            new = (one.path for one in self.trees.differences(before or now, now) if not one.old)
-            self.made_by_checks.update({*new}.difference(followed_names(self._root), ("uv.lock",)))
+            changed = self.trees.differences(before or self._noted or now, now)
+            self._noted = now
+            if not before:
+                self.made_by_checks.difference_update(one.path for one in changed)
+                return now
+            made = {one.path for one in changed if not one.old or one.path in self._ever_made}
+            self._ever_made |= made.difference(followed_names(self._root), ("uv.lock",))
+            self.made_by_checks |= made & self._ever_made
             return now
         return ""
 
