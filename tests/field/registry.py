@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -130,8 +129,8 @@ def unpack(source: Source, into: Path) -> None:
         for name in (".pc", "debian"):
             shutil.rmtree(into / name, ignore_errors=True)
         return
-    with tempfile.TemporaryDirectory(dir=into.parent) as directory, tarfile.open(archive) as packed:
-        packed.extractall(directory, filter="data")
+    with tempfile.TemporaryDirectory(dir=into.parent) as directory:
+        _run("tar", "-x", "-f", str(archive), "--no-same-owner", cwd=Path(directory))
         (inner,) = Path(directory).iterdir()
         for made in inner.glob("**/*.egg-info"):
             shutil.rmtree(made)

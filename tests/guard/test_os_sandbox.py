@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,23 @@ def test_a_command_of_the_agent_does_not_run_where_the_sandbox_is_gone(
     assert (done.returncode, done.stderr.startswith(GONE)) == (
         (126, True) if writable else (0, False)
     )
+
+
+@pytest.mark.needs("sandbox")
+def test_a_check_sees_ralph_where_it_lies_below_the_temporary_directory(tmp_path: Path) -> None:
+    shutil.copytree(SHIMS.parents[2], tmp_path / "ralph_tui")
+    script = """
+import subprocess, sys, ralph_tui
+from pathlib import Path
+from ralph_tui.guard.sandbox.os_sandbox import SandboxAccess, sandbox_for, sandbox_prefix
+root, scratch = Path(sys.argv[1]), Path(sys.argv[2])
+prefix = sandbox_prefix(sandbox_for(root, root, {}), root, SandboxAccess(scratch, {}))
+sys.exit(subprocess.call([*prefix, "test", "-f", ralph_tui.__file__]))
+"""
+    for name in ("project", "scratch"):
+        (tmp_path / name).mkdir()
+    words = [sys.executable, "-c", script, str(tmp_path / "project"), str(tmp_path / "scratch")]
+    assert subprocess.run(words, cwd=tmp_path, check=False).returncode == 0
 
 
 def test_a_home_that_cannot_be_written_is_left_as_it_is(tmp_path: Path) -> None:

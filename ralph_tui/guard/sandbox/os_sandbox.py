@@ -21,7 +21,7 @@ from pathlib import Path
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.verification.check_commands import SandboxException
 from ralph_tui.guard.core.policy import SECRETS
-from ralph_tui.guard.sandbox.environment import SHIMS, repository
+from ralph_tui.guard.sandbox.environment import repository
 
 _CLI_SECRETS = (".credentials.json", "projects", "history.jsonl")
 """Secrets in the CLI's own directory; its shell needs the rest."""
@@ -40,6 +40,7 @@ _PROBE_SECONDS = 10
 _BWRAP = "bwrap"
 _PROGRAMS = (_BWRAP, "socat")
 _NO_EXCEPTION = SandboxException()
+_PACKAGE = str(Path(__file__).parents[2])  # its reporters and shims run inside
 _EMPTIED = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - emptied, not written to
 _NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--cap-drop", "ALL",
@@ -238,7 +239,7 @@ def _own_cache(cache: str) -> Iterator[str]:
 
 def _needed_paths(root: Path, home: str, *, network: bool) -> tuple[str, ...]:
     programs = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    needed = [*programs, sys.prefix, sys.base_prefix, str(SHIMS), home]
+    needed = [*programs, sys.prefix, sys.base_prefix, _PACKAGE, home]
     needed.append(str(Path(repository(root)).parent))
     if network:
         needed.append("/etc/resolv.conf")
