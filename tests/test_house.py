@@ -13,18 +13,18 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_342,
-    "ralph_tui/cli": 8_338,
-    "ralph_tui/config": 2_612,
+    "ralph_tui/cli": 8_255,
+    "ralph_tui/config": 2_534,
     "ralph_tui/demo": 1_659,
     "ralph_tui/domain": 7_291,
-    "ralph_tui/engine": 23_314,
-    "ralph_tui/guard": 8_553,
-    "ralph_tui/interop": 3_615,
-    "ralph_tui/present": 7_487,
-    "ralph_tui/store": 6_476,
-    "ralph_tui/tui": 14_102,
-    "ralph_tui/vcs": 1_258,
-    "tests": 61_361,
+    "ralph_tui/engine": 23_304,
+    "ralph_tui/guard": 8_285,
+    "ralph_tui/interop": 3_603,
+    "ralph_tui/present": 7_419,
+    "ralph_tui/store": 6_080,
+    "ralph_tui/tui": 14_024,
+    "ralph_tui/vcs": 1_252,
+    "tests": 61_179,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

@@ -1,7 +1,6 @@
 """JSON is read strictly, with the place of every value; one value is replaced and no other byte changes."""
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from ralph_tui.interop import json_text
 from ralph_tui.interop.formats import InteropError, Source, edited
 from ralph_tui.interop.json_text import JsonList, JsonObject, JsonText
+from tests.harness.effort import effort
 from tests.interop.samples import json_texts, values
 
 
@@ -111,9 +111,7 @@ def test_a_large_file_is_read_in_time_and_one_of_very_many_values_is_refused(
 ) -> None:
     stories = [{"id": f"US-{n}", "title": "x" * 200, "passes": False} for n in range(5_000)]
     text = json.dumps({"userStories": stories}, indent=2)
-    began = time.process_time()
-    read(text)
-    assert time.process_time() - began < 3  # a tenth of that on a quiet machine
+    assert effort(lambda: read(text)) < 30
     monkeypatch.setattr(json_text, "MAX_VALUES", 100)
     with pytest.raises(InteropError, match="more than 100 values"):
         read(text)

@@ -2,7 +2,6 @@ import json
 import os
 import re
 import stat
-import time
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from ralph_tui.domain.project_state import Phase, RalphState
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.store.documents import snapshot
 from ralph_tui.store.project import Documents, Project
+from tests.harness.effort import effort
 from tests.store.helpers import NOW, count_up, with_tasks
 
 SEEDS = Path("/work/shared/seeds")
@@ -390,9 +390,7 @@ def test_a_file_that_is_never_still_is_named_and_left_as_its_writer_left_it(
 def test_a_large_plan_is_quick(project: Project) -> None:
     with_tasks(project, *(f"task-{n}" for n in range(10_000)))
     fresh = Project(project.root)
-    started = time.process_time()
-    fresh.transact(count_up)
-    assert time.process_time() - started < 2  # about 0.3 s on an idle machine
+    assert effort(lambda: fresh.transact(count_up)) < 20
     assert len(fresh.load().plan.tasks) == 10_000
 
 
