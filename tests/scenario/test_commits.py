@@ -72,7 +72,7 @@ async def test_each_task_is_one_commit_on_a_branch_of_the_plan(tmp_path: Path) -
         "progress.txt",
     ]
     assert git(project, "status", "--porcelain").split() == ["??", "report.xml"]
-    assert [e for e in run.of(ev.Notice) if "checks wrote it: report.xml" in e.text]
+    assert [e for e in run.of(ev.Notice) if "did not commit them: report.xml" in e.text]
     told = run.of(ev.WorkCommitted)
     assert [e.task_ids for e in told] == [("a",), ("b",)]
     assert told[1].commit == git(project, "rev-parse", "HEAD").strip()

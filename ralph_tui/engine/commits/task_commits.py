@@ -175,7 +175,7 @@ class TaskCommits:
         if not self._commit_count or branch is None:
             return
         if left := sorted(self.made_by_checks):
-            text = f"Not committed, because checks wrote it: {shortlist(left, 3)}. Commit it, or add it to .gitignore."
+            text = f"Checks created these files, so ralph did not commit them: {shortlist(left, 3)}. Commit them, or add them to .gitignore."
             self._emit(ev.Notice(text=one_line(text)))
         line = await asyncio.to_thread(push_line, self._committer.git, branch.name)
         how = f" To push: {line}" if line else ""
