@@ -95,7 +95,7 @@ class SnapshotStore:
 
     def __init__(self, root: Path, git_dir: Path) -> None:
         """Use `git_dir` for the snapshots of the project at `root`; the first snapshot creates it."""
-        self._root = root
+        self.root = root
         self._git_dir = git_dir
         self._last: tuple[tuple[int, ...], str] | None = None
         """The state of the index after the last snapshot, and the tree of that snapshot."""
@@ -145,7 +145,7 @@ class SnapshotStore:
         sizes = {path: self._size(path) for path in changed}
         large = [path for path, size in sizes.items() if size > LARGEST_FILE]
         if large:
-            listed = Git(self._root).ask("ls-files", "-z", "--", *large).stdout.split(b"\0")
+            listed = Git(self.root).ask("ls-files", "-z", "--", *large).stdout.split(b"\0")
             large = sorted({*large} - {os.fsdecode(path) for path in listed})
         closed = [path for path in sizes if path.endswith("/") or not self._readable(path)]
         self.left_out = tuple(dict.fromkeys((*large, *closed)))
@@ -158,19 +158,19 @@ class SnapshotStore:
 
     def _readable(self, path: str) -> bool:
         try:
-            mode = (self._root / path).lstat().st_mode
+            mode = (self.root / path).lstat().st_mode
         except OSError:
             return True  # deleted, which is a change
-        return not stat.S_ISREG(mode) or os.access(self._root / path, os.R_OK)
+        return not stat.S_ISREG(mode) or os.access(self.root / path, os.R_OK)
 
     def _newly_forced(self) -> tuple[str, ...]:
-        git = Git(self._root)
+        git = Git(self.root)
         if self._persons_index is None:
             self._persons_index = os.fsdecode(
                 git.ask("rev-parse", "--git-path", "index").stdout
             ).strip()
         try:
-            changed = (self._root / self._persons_index).stat().st_mtime_ns
+            changed = (self.root / self._persons_index).stat().st_mtime_ns
         except OSError:
             changed = 0
         if not self._persons_index or changed == self._forced_at:
@@ -183,7 +183,7 @@ class SnapshotStore:
 
     def _size(self, path: str) -> int:
         try:
-            return (self._root / path).lstat().st_size
+            return (self.root / path).lstat().st_size
         except OSError:
             return 0
 
@@ -348,7 +348,7 @@ class SnapshotStore:
             private = ("--shared=0600", "--template=")
             self._output(self._run(("init", "--quiet", "--bare", *private, str(self._git_dir))))
         if self._persons_rules is None:
-            self._persons_rules = _persons_rules(self._root)
+            self._persons_rules = _persons_rules(self.root)
         left_out = (*sorted(EXCLUDED_DIRECTORIES), *(f"/{name}" for name in AGENT_NOTES))
         self._write("exclude", "\n".join((self._persons_rules, *left_out)) + "\n")
         self._write("attributes", _UNCHANGED_BYTES)
@@ -373,7 +373,7 @@ class SnapshotStore:
         Args:
             work_tree: The directory of the files; by default the project.
         """
-        tree = work_tree or self._root
+        tree = work_tree or self.root
         places = (f"--git-dir={self._git_dir}", f"--work-tree={tree}")
         settings = (word for setting in _SETTINGS for word in ("-c", setting))
         words = (*places, *settings, *arguments)
@@ -400,7 +400,7 @@ class SnapshotStore:
         try:
             return subprocess.run(
                 ["git", *arguments],
-                cwd=cwd or self._root,
+                cwd=cwd or self.root,
                 env={**inherited, **_ENVIRONMENT, **(extra or {})},
                 input=os.fsencode(stdin),
                 capture_output=True,

@@ -7,6 +7,7 @@ import pytest
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Origin, Task, TaskStatus
 from ralph_tui.engine.control.plan_export import FollowedExports, export_plan
+from ralph_tui.engine.control.undo import snapshots_of, tree_of
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.project_tree import files_of
 from ralph_tui.store.export_records import read_followed
@@ -140,6 +141,10 @@ def test_a_new_file_of_ralphs_own_is_kept_whole(project: Project) -> None:
 
 def test_what_ralph_keeps_current_is_nobodys_work(project: Project) -> None:
     assert "a.plain" not in {entry.name for entry in files_of(project.root)}
+    store = snapshots_of(project.root)
+    before = tree_of(store)
+    (project.root / "a.plain").write_text("- [x] a: a\n")
+    assert tree_of(store) == before != ""
 
 
 def test_a_damaged_record_is_told_and_stops_nothing(project: Project) -> None:

@@ -22,10 +22,6 @@ def store(tmp_path: Path) -> SnapshotStore:
     return SnapshotStore(root, tmp_path / "outside" / "work.git")
 
 
-def root_of(store: SnapshotStore) -> Path:
-    return store._root
-
-
 def undo(store: SnapshotStore, before: str, after: str) -> None:
     """Undo what lies between two trees, in the files as they are."""
     current = store.take()
@@ -35,7 +31,7 @@ def undo(store: SnapshotStore, before: str, after: str) -> None:
 
 
 def test_every_kind_of_file_comes_back_byte_for_byte(store: SnapshotStore) -> None:
-    root = root_of(store)
+    root = store.root
     (root / ".gitattributes").write_text(
         "* text=auto eol=lf ident filter=lfs\n*.x working-tree-encoding=UTF-16\n"
     )
@@ -71,7 +67,7 @@ def test_every_kind_of_file_comes_back_byte_for_byte(store: SnapshotStore) -> No
 
 
 def test_what_gitignore_names_and_ralphs_own_notes_are_left_alone(store: SnapshotStore) -> None:
-    root = root_of(store)
+    root = store.root
     (root / ".gitignore").write_text("ignored\n")
     (root / "ignored").write_text("1")
     (root / "MEMORY.md").write_text("1")
@@ -85,7 +81,7 @@ def test_what_gitignore_names_and_ralphs_own_notes_are_left_alone(store: Snapsho
 
 
 def test_a_file_that_changes_between_look_and_deed_is_not_overwritten(store: SnapshotStore) -> None:
-    root = root_of(store)
+    root = store.root
     (root / "a").write_text("1\n")
     before = store.take()
     (root / "a").write_text("2\n")
@@ -98,7 +94,7 @@ def test_a_file_that_changes_between_look_and_deed_is_not_overwritten(store: Sna
 
 def test_a_large_file_is_not_kept(store: SnapshotStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "LARGEST_FILE", 100)
-    root = root_of(store)
+    root = store.root
     (root / "large").write_bytes(b"x" * 101)
     (root / "small").write_bytes(b"x" * 100)
     assert set(store.contents(store.take())) == {"small"}
@@ -108,7 +104,7 @@ def test_a_project_that_is_too_large_is_refused_before_anything_is_copied(
     store: SnapshotStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(snapshots, "MAX_KIB", 1)
-    root = root_of(store)
+    root = store.root
     (root / "a").write_bytes(b"x" * 1000)
     store.take()
     (root / "b").write_bytes(b"x" * 1025)
@@ -121,7 +117,7 @@ def test_old_iterations_are_dropped(store: SnapshotStore, monkeypatch: pytest.Mo
     monkeypatch.setattr(snapshots, "KEPT_POINTS", 2)
     for number in range(1, 6):
         store.begin(number, f"task {number}", "run")
-        (root_of(store) / "a").write_text(str(number))
+        (store.root / "a").write_text(str(number))
         store.end(number)
     store.forget_old()
     assert [(p.iteration, p.task_id) for p in store.points()] == [(4, "task 4"), (5, "task 5")]
@@ -130,7 +126,7 @@ def test_old_iterations_are_dropped(store: SnapshotStore, monkeypatch: pytest.Mo
 def test_an_iteration_that_is_tried_again_began_once(store: SnapshotStore) -> None:
     store.begin(1, "a", "run")
     first = store.points()[0].before
-    (root_of(store) / "a").write_text("a")
+    (store.root / "a").write_text("a")
     store.begin(1, "a", "run")
     assert store.points()[0].before == first
     store.begin(1, "a", "a later run")
@@ -159,7 +155,7 @@ def test_an_iteration_needs_few_processes(
     store.begin(2, "b", "run")
     assert started == ["ls-files", "commit-tree", "update-ref"]
     started.clear()
-    (root_of(store) / "new").write_text("1")
+    (store.root / "new").write_text("1")
     store.end(2)
     assert started == ["ls-files", "add", "write-tree", "update-ref"]
     assert set(store.contents(store.points()[1].after)) == {"new"}
@@ -168,7 +164,7 @@ def test_an_iteration_needs_few_processes(
 def test_a_snapshot_that_another_took_meanwhile_is_no_reason_to_return_the_last_one(
     store: SnapshotStore,
 ) -> None:
-    root = root_of(store)
+    root = store.root
     (root / "a").write_text("1")
     first = store.take()
     (root / "a").write_text("2")
@@ -179,7 +175,7 @@ def test_a_snapshot_that_another_took_meanwhile_is_no_reason_to_return_the_last_
 
 @pytest.mark.parametrize("change", ["content", "mode", "gone", "directory", "link", "new"])
 def test_each_kind_of_change_makes_another_snapshot(store: SnapshotStore, change: str) -> None:
-    file = root_of(store) / "a"
+    file = store.root / "a"
     file.write_text("1")
     first = store.take()
     assert store.take() == first
@@ -188,7 +184,7 @@ def test_each_kind_of_change_makes_another_snapshot(store: SnapshotStore, change
     elif change == "mode":
         file.chmod(0o755)
     elif change == "new":
-        (root_of(store) / "b").write_text("1")
+        (store.root / "b").write_text("1")
     else:
         file.unlink()
         if change == "directory":
@@ -201,7 +197,7 @@ def test_each_kind_of_change_makes_another_snapshot(store: SnapshotStore, change
 
 def test_an_end_that_an_older_version_wrote_is_known(store: SnapshotStore) -> None:
     store.begin(1, "a", "run")
-    (root_of(store) / "a").write_text("1")
+    (store.root / "a").write_text("1")
     tree = store.take()
     commit = store.git("commit-tree", tree, "-m", "{}").strip()
     store.git("update-ref", "refs/undo/00000001/after", commit)
@@ -211,7 +207,7 @@ def test_an_end_that_an_older_version_wrote_is_known(store: SnapshotStore) -> No
 @pytest.mark.serial
 @pytest.mark.long
 def test_twenty_thousand_unchanged_files_take_milliseconds(store: SnapshotStore) -> None:
-    root = root_of(store)
+    root = store.root
     for number in range(200):
         (root / f"d{number}").mkdir()
         for inner in range(100):
@@ -224,7 +220,7 @@ def test_twenty_thousand_unchanged_files_take_milliseconds(store: SnapshotStore)
 
 
 def test_the_persons_repository_is_not_written_to(store: SnapshotStore) -> None:
-    root = root_of(store)
+    root = store.root
     for words in (["init", "-q"], ["config", "user.name", "x"], ["config", "user.email", "x"]):
         subprocess.run(["git", *words], cwd=root, check=True)
     (root / "a").write_text("1\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import EventSink, Notice
-from ralph_tui.engine.control.undo import snapshots_of
+from ralph_tui.engine.control.undo import snapshots_of, tree_of
 from ralph_tui.vcs.snapshots import Difference
 
 
@@ -20,6 +20,9 @@ class IterationSnapshots:
         self._emit = emit
         self._begun = False
         self._failed = False
+
+    async def tree(self) -> str:
+        return await asyncio.to_thread(tree_of, self._store)
 
     async def before(self, iteration: int, task_id: str) -> None:
         if not self._begun:

@@ -3,9 +3,11 @@
 import asyncio
 import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 
 from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.engine.control.undo import scratch_store, tree_of
 from ralph_tui.store.project import Project
 
 MAX_NAMED = 5
@@ -31,13 +33,16 @@ async def specs_content(project: Project) -> Content:
     return await asyncio.to_thread(_specs, project)
 
 
-async def result_content(project: Project, report: ValidationReport, files: str) -> Content:
-    """Return what the person approves in a validated result: the report, the specs and the project's files.
-
-    `files` is the fingerprint of the files; empty in a project too large to be read.
-    """
+async def result_content(project: Project, report: ValidationReport) -> Content:
+    """Return what the person approves in a validated result: the report, the specs and the project's files."""
+    files = await asyncio.to_thread(_tree, project.root)
     content = {"the report": _hash(report.model_dump_json()), **await specs_content(project)}
     return content | ({"the project's files": files} if files else {})
+
+
+def _tree(root: Path) -> str:
+    with scratch_store(root) as store:
+        return tree_of(store)
 
 
 def _specs(project: Project) -> Content:

@@ -1,11 +1,13 @@
 """Undo a task or an iteration: preview the changes, then restore the files and queue the task again."""
 
+import contextlib
 import math
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ralph_tui.config.load import load_settings
-from ralph_tui.domain.errors import LockedError, RalphError
+from ralph_tui.domain.errors import LockedError, RalphError, SetupError
 from ralph_tui.domain.events import WorkUndone
 from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
@@ -30,6 +32,21 @@ FollowPlan = Callable[[ImplementationPlan], None]
 
 def snapshots_of(root: Path) -> SnapshotStore:
     return SnapshotStore(root, mirror_of(root) / work_name(layout_of(root).feature))
+
+
+@contextlib.contextmanager
+def scratch_store(root: Path) -> Iterator[SnapshotStore]:
+    """Yield a store that keeps nothing. It gives the same trees as every other one."""
+    with tempfile.TemporaryDirectory() as place:
+        yield SnapshotStore(root, Path(place, "work.git"))
+
+
+def tree_of(store: SnapshotStore) -> str:
+    """Return the tree of the project without the exports that ralph keeps current; empty if git cannot tell. Blocks."""
+    with contextlib.suppress(SetupError, OSError):
+        tree, exports = store.take(), followed_names(store.root)
+        return store.tree_with(tree, dict.fromkeys(exports)) if exports else tree
+    return ""
 
 
 class Undo:

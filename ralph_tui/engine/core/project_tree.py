@@ -8,7 +8,7 @@ from pathlib import Path
 from ralph_tui.store.export_records import followed_names
 from ralph_tui.vcs.snapshots import EXCLUDED_DIRECTORIES
 
-__all__ = ["EXCLUDED_DIRECTORIES", "files_of", "is_source"]
+__all__ = ["EXCLUDED_DIRECTORIES", "files_of", "is_project_file", "is_source"]
 
 _GENERATED = re.compile(r"\.coverage.*|.*\.py[co]|MEMORY\.md|progress\.txt(\.1)?")
 _SOURCE = re.compile(
@@ -33,6 +33,12 @@ def files_of(root: Path) -> Iterator["os.DirEntry[str]"]:
                 left += [entry.path] if entry.name not in EXCLUDED_DIRECTORIES else []
             elif not _GENERATED.fullmatch(entry.name) and entry.path not in followed:
                 yield entry
+
+
+def is_project_file(path: str) -> bool:
+    """Return whether a path is neither in a cache nor what tools write beside the sources."""
+    name = path.rpartition("/")[2]
+    return EXCLUDED_DIRECTORIES.isdisjoint(path.split("/")) and not _GENERATED.fullmatch(name)
 
 
 def is_source(path: str) -> bool:

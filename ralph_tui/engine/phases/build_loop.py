@@ -37,7 +37,6 @@ from ralph_tui.engine.verification.coverage import (
     may_start,
 )
 from ralph_tui.engine.verification.evidence.examine import Examined
-from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.engine.verification.gate import Check, all_checks
 from ralph_tui.store.project import Documents
 
@@ -52,7 +51,6 @@ _MAX_NAMED = 5
 
 async def take_baseline(
     run: RunContext,
-    contents: Fingerprinter,
     known: Mapping[str, Examined] = MappingProxyType({}),
     *,
     with_tasks: bool = True,
@@ -77,9 +75,7 @@ async def take_baseline(
     checks = all_checks(tasks, rules)
     commands = tuple(check.command for check in checks)
     now = await asyncio.to_thread(
-        lambda: run.gate.circumstances(
-            contents.digest(), run.configured.model_dump_json(), commands
-        )
+        lambda: run.gate.circumstances(run.configured.model_dump_json(), commands)
     )
     if lacks_baseline(baseline, run.docs.plan, commands, now):
         if number := len({*commands} - {*known}):
@@ -172,7 +168,7 @@ class BuildLoop:
         request: RunRequest = WHOLE_PLAN,
     ) -> None:
         self._request = request
-        self._finished = finished or FinishedWork(run.project.root)
+        self._finished = finished or FinishedWork()
         self._run = run
         self._steps = steps or StepsAroundWork(run, run_limits, spec_for)
         self._spec_for = spec_for
@@ -181,7 +177,6 @@ class BuildLoop:
         self._blocked_a_task = False
         """Whether this run has blocked a task after too many attempts."""
         self._closing: set[asyncio.Task[None]] = set()
-        self._contents = Fingerprinter(run.project.root)
         self._last: tuple[str, IterationResult] | None = None
         """The task and the result of the last iteration."""
 
@@ -247,7 +242,7 @@ class BuildLoop:
             self._knows_baseline = True
             known = self._request.known.items()
             seen = {command: one for command, one in known if isinstance(one, Examined)}
-            if named := await take_baseline(self._run, self._contents, seen):
+            if named := await take_baseline(self._run, seen):
                 self._run.emit(ev.Notice(level="warning", text=named))
             return None
         return await self._iterate(task)
@@ -281,7 +276,7 @@ class BuildLoop:
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
         meter, spec = self._new_session()
-        before = await asyncio.to_thread(self._contents.digest)
+        before = await self._run.snapshots.tree()
         await self._run.snapshots.before(number, task.id)
         prompt = await self._prompt(task, number, guidance)
         iteration = Iteration(self._run, task, number=number, spec=spec, meter=meter)
@@ -291,7 +286,7 @@ class BuildLoop:
         await self._run.gate.end()
         self._close_later(session)
         self._run_limits.done += 1
-        after = await asyncio.to_thread(self._contents.digest)
+        after = await self._run.snapshots.tree()
         await self._run.snapshots.after(number)
         contents = Files(iteration=number, before=before, after=after)
         files = dict.fromkeys((*result.files, *await self._run.snapshots.files(number)))

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.formatting import plural
@@ -17,7 +16,6 @@ from ralph_tui.domain.verification.verification import (
 )
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.verification.failure_report import failure_report
-from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.engine.verification.gate import Check
 from ralph_tui.store.project import Documents
 
@@ -69,10 +67,9 @@ _MAX_LATER_NAMED = 3
 class FinishedWork:
     """Checks complete tasks again; a check that passed in this run with the same files is not repeated."""
 
-    def __init__(self, root: Path) -> None:
-        self._contents = Fingerprinter(root)
+    def __init__(self) -> None:
         self._passed: dict[str, str] = {}
-        """Maps each command to the fingerprint of the files with which it passed."""
+        """Maps each command to the tree of the project with which it passed."""
 
     async def passed(self, run: RunContext, task: Task, contents: str) -> None:
         for check in await asyncio.to_thread(run.gate.own_checks, task):
@@ -102,7 +99,7 @@ class FinishedWork:
     async def _failing_checks(self, run: RunContext) -> dict[str, tuple[Receipt, ...]]:
         tasks = [t for t in run.docs.plan.tasks if _is_checked_again(t)]
         own = await asyncio.to_thread(lambda: {t.id: run.gate.own_checks(t) for t in tasks})
-        now = await asyncio.to_thread(self._contents.digest)
+        now = await run.snapshots.tree()
         due = {
             check.command: check
             for checks in own.values()
@@ -119,7 +116,7 @@ class FinishedWork:
             if run.docs.state.stop is not StopMode.NONE:
                 return {}
             receipts[check.command] = await _run_twice_if_failing(run, check)
-        now = await asyncio.to_thread(self._contents.digest)  # checks may write files
+        now = await run.snapshots.tree()  # checks may write files
         self._passed |= {
             command: now for command, receipt in receipts.items() if receipt.status not in RED
         }

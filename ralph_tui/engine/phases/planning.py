@@ -34,7 +34,6 @@ from ralph_tui.engine.verification.evidence.allowed_changes import (
     allowing_check_changes,
     plan_notices,
 )
-from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.store.project import Documents, Outcome
 
 
@@ -65,7 +64,7 @@ async def decide_plan(stage: Stage, new: str = "") -> Approval | End:
     rules = await asyncio.to_thread(stage.run.gate.rules)
     lacking = _uncovered(stage, stage.docs.plan, rules)
     try:
-        named = await take_baseline(stage.run, Fingerprinter(stage.run.project.root))
+        named = await take_baseline(stage.run)
     except SetupError as error:  # raised again by the build
         named = error.message
     summary = new + _summary(stage, stage.docs.plan, rules)

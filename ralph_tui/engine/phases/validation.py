@@ -26,7 +26,6 @@ from ralph_tui.engine.phases.opening_prompts import prompt_of_validation
 from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
-from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.store.project import Documents, Project
 
 MAX_SEEN = 100
@@ -138,7 +137,7 @@ async def shown_report(project: Project, docs: Documents) -> tuple[ValidationRep
     report = await asyncio.to_thread(project.read_report)
     if report is None or not asked.content:
         return None, ""
-    return report, changes(asked.content, await _result_content(project, report))
+    return report, changes(asked.content, await result_content(project, report))
 
 
 async def _unchanged_report(stage: Stage) -> ValidationReport | None:
@@ -150,11 +149,6 @@ async def _unchanged_report(stage: Stage) -> ValidationReport | None:
     text = f"Validating again. Changed since {what}: {news}."
     stage.run.emit(ev.Notice(level="info", text=text))
     return None
-
-
-async def _result_content(project: Project, report: ValidationReport) -> Content:
-    files = await asyncio.to_thread(Fingerprinter(project.root).digest)
-    return await result_content(project, report, files)
 
 
 async def turn_rejection_into_task(stage: Stage) -> bool:
@@ -185,7 +179,7 @@ async def _approve(stage: Stage, report: ValidationReport) -> End | BackToBuildi
     summary += unverified_clause(stage.docs.plan)
 
     async def content() -> Content:
-        return await _result_content(stage.run.project, report)
+        return await result_content(stage.run.project, report)
 
     decided = await decide(
         stage.run, stage.request, ApprovalKind.VALIDATION, summary, content=content

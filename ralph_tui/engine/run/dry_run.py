@@ -25,6 +25,7 @@ from ralph_tui.engine.control.approved_content import (
 )
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.step_records import step_states
+from ralph_tui.engine.control.undo import scratch_store
 from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.decisions.ask_person import (
@@ -60,7 +61,6 @@ from ralph_tui.engine.verification.coverage import (
     uncovered_notice,
 )
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, GateRules
-from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.engine.verification.gate import all_checks, plan_checks
 from ralph_tui.guard.sandbox.environment import agent_environment
 from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
@@ -344,6 +344,12 @@ class _Preview:
         preview = self._session(f"The project's checks run{then}.", None)
         return preview.model_copy(update={"checks": checks})
 
+    def _circumstances(self, commands: tuple[str, ...]) -> str:
+        policy = guard_policy(self._project, self._settings, Phase.BUILDING)
+        path = agent_environment(policy, os.environ)["PATH"]
+        with scratch_store(self._project.root) as store:
+            return circumstances(store, self._settings.model_dump_json(), commands, path)
+
     def _rules(self) -> GateRules:
         return ChecksOfRun(self._project.root, self._settings).rules()
 
@@ -405,17 +411,7 @@ class _Preview:
         baseline = Baseline(self._project.root, used=building.baseline)
         await asyncio.to_thread(baseline.load)
         commands = tuple(check.command for check in all_checks(tasks_to_come(plan), rules))
-        contents = await asyncio.to_thread(
-            lambda: circumstances(
-                self._project.root,
-                Fingerprinter(self._project.root).digest(),
-                self._settings.model_dump_json(),
-                commands,
-                agent_environment(
-                    guard_policy(self._project, self._settings, Phase.BUILDING), os.environ
-                )["PATH"],
-            )
-        )
+        contents = await asyncio.to_thread(self._circumstances, commands)
         if building.baseline and lacks_baseline(baseline, plan, commands, contents):
             count = plural(len(commands), "check")
             text = (

@@ -27,7 +27,6 @@ from ralph_tui.engine.verification.coverage import (
     uncovered,
     uncovered_notice,
 )
-from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.store.project import Documents, Project
 
 StageMaker = Callable[[Phase], AbstractAsyncContextManager[Stage]]
@@ -108,12 +107,7 @@ class Lifecycle:
         self._feedback = ""
         self._back_reason = ""
         self._has_built = self._has_started = False
-        self._finished: FinishedWork | None = None
-
-    def _finished_work(self, stage: Stage) -> FinishedWork:
-        if self._finished is None:
-            self._finished = FinishedWork(stage.run.project.root)
-        return self._finished
+        self._finished = FinishedWork()
 
     async def run(self, phase: Phase) -> End:
         while True:
@@ -147,8 +141,7 @@ class Lifecycle:
             )
         if not self._request.is_aside and not self._has_started:
             self._has_started = True
-            contents = Fingerprinter(stage.run.project.root)
-            await take_baseline(stage.run, contents, with_tasks=False)
+            await take_baseline(stage.run, with_tasks=False)
         if (addition := self._request.addition) is not None:
             return await plan_additions.run(stage, addition)
         if self._request.compacts:
@@ -166,7 +159,7 @@ class Lifecycle:
 
     async def _validate(self, stage: Stage) -> End | validation.BackToBuilding:
         """Validate the result, unless a check of a finished task fails again."""
-        if await self._finished_work(stage).reopen(stage.run):
+        if await self._finished.reopen(stage.run):
             return validation.BackToBuilding.REOPENED
         return await validation.run(stage)
 
@@ -176,7 +169,7 @@ class Lifecycle:
         if refused is not None:
             return refused
         self._has_built = True
-        finished, steps = self._finished_work(stage), _steps_around_work(stage)
+        finished, steps = self._finished, _steps_around_work(stage)
         loop = BuildLoop(
             stage.run,
             stage.spec_for,

@@ -24,7 +24,8 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.failure_fingerprint import steady
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import Tree
-from ralph_tui.engine.core.project_tree import files_of
+from ralph_tui.engine.control.undo import tree_of
+from ralph_tui.engine.core.project_tree import files_of, is_project_file
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject
 from ralph_tui.engine.verification.evidence import report_judge
@@ -36,6 +37,7 @@ from ralph_tui.engine.verification.evidence.trusted_base import Inspection
 from ralph_tui.guard.core.policy import PYTHON_TOOLS
 from ralph_tui.guard.shell.statuses import lost_status
 from ralph_tui.store.backup.check_store import CheckStore
+from ralph_tui.vcs.snapshots import SnapshotStore
 
 
 class PlannedCheck(Protocol):
@@ -99,7 +101,7 @@ class BaselineRecord(Model):
     """The results of all checks at one time."""
 
     contents: str = ""
-    """The fingerprint of what decides the results; empty if there are too many files."""
+    """The fingerprint of what decides the results; empty if git cannot tell."""
     commands: tuple[str, ...] = ()
     red: dict[str, BaselineFailure] = Field(default_factory=dict)
     outcomes: dict[str, dict[str, str]] = Field(default_factory=dict)
@@ -201,24 +203,24 @@ class Baseline:
         self._store.save_baseline(record.model_dump_json().encode())
 
 
-def circumstances(
-    root: Path, contents: str, settings: str, commands: Sequence[str], path: str
-) -> str:
-    """Return a fingerprint of what decides the results of checks, empty if the files have none. Blocks.
+def circumstances(store: SnapshotStore, settings: str, commands: Sequence[str], path: str) -> str:
+    """Return a fingerprint of what decides the results of checks, empty if git cannot tell. Blocks.
 
     Args:
         commands: The checks, whose programs are searched.
     """
-    if not contents:
+    if not (contents := tree_of(store)):
         return ""
+    ignored = (path.rstrip("/") for path in store.ignored())
     tools = {
         words[0]: shutil.which(words[0], path=path)
         for command in commands
         for _, words in placed_programs(command)
         if words
     }
-    installed = [(name, _changed(root / name)) for name in _INSTALLED]
-    facts = repr((contents, settings, sorted(tools.items(), key=repr), installed))
+    present = (*_INSTALLED, *filter(is_project_file, ignored))
+    changed = [(name, _changed(store.root / name)) for name in present]
+    facts = repr((contents, settings, sorted(tools.items(), key=repr), changed))
     return hashlib.sha256(facts.encode(errors="surrogateescape")).hexdigest()[:16]
 
 

@@ -296,10 +296,10 @@ class Gate:
             return command
         return verdict.command
 
-    def circumstances(self, contents: str, settings: str, commands: Sequence[str]) -> str:
+    def circumstances(self, settings: str, commands: Sequence[str]) -> str:
         """Return a fingerprint of what decides the results of these commands. Blocks."""
         path = self._environment.get("PATH", os.defpath)
-        return circumstances(self._root, contents, settings, commands, path)
+        return circumstances(self.base.trees, settings, commands, path)
 
     async def run_check(self, check: Check) -> Receipt:
         return await self._run_check(check, deny_unattended, None, ())

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.verification.verification import GateResult, Receipt, ReceiptStatus
-from ralph_tui.engine.verification.baseline import Baseline, BaselineFailure, cannot_start
+from ralph_tui.engine.control.undo import snapshots_of
+from ralph_tui.engine.verification.baseline import (
+    Baseline,
+    BaselineFailure,
+    cannot_start,
+    circumstances,
+)
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence.classify import Side
 from ralph_tui.engine.verification.evidence.examine import Examined
@@ -13,6 +19,28 @@ from ralph_tui.engine.verification.evidence.trusted_base import ChangedFile, Ins
 from tests.engine.verification.evidence.projects import write
 
 NOTHING = Inspection()
+
+
+@pytest.mark.parametrize(
+    ("changed", "other"),
+    [
+        ({"app.py": "x = 2\n"}, True),
+        ({"new.py": ""}, True),
+        ({".env": "KEY=2\n"}, True),  # git ignores it
+        ({".coverage": "", "pkg/__pycache__/a.pyc": "", ".venv/x": ""}, False),
+        ({}, False),
+    ],
+)
+def test_circumstances_are_what_decides_the_results_of_checks(
+    tmp_path: Path, changed: dict[str, str], other: bool
+) -> None:
+    write(tmp_path, {"app.py": "x = 1\n", ".gitignore": ".env\n.coverage\n", ".env": "KEY=1\n"})
+    before = circumstances(snapshots_of(tmp_path), "", ["pytest"], "")
+    write(tmp_path, changed)
+    now = circumstances(snapshots_of(tmp_path), "", ["pytest"], "")
+    assert before
+    assert (now != before) is other
+    assert circumstances(snapshots_of(tmp_path), "other settings", ["pytest"], "") != now
 
 
 def ended(exit_code: int | None, tail: str = "", **outcomes: str) -> Examined:
