@@ -45,23 +45,12 @@ class RequiredChecks(Model):
     """The checks that the project has had. A later run requires them even if an agent removed them."""
 
     commands: tuple[CheckCommand, ...] = ()
-    lost: tuple[CheckKind, ...] = ()
-    """Kinds that were missing from the project when the last run ended."""
-    replaced: tuple[str, ...] = ()
-    """Commands that run the tests, and that others had replaced when the last run ended."""
-    running: bool = False
-    """Whether a run began and never ended, so that an agent may have removed the missing checks."""
+    left: tuple[CheckCommand, ...] = ()
+    """Those that the project still had when the last run ended; none while a run is under way, or if it never ended."""
 
     def still(self, found: Sequence[CheckCommand]) -> tuple[CheckCommand, ...]:
         """Return the commands missing from `found`, unless the person removed them between runs."""
-        kinds = {command.kind for command in found}
-        return tuple(
-            command
-            for command in missing(self.commands, found)
-            if self.running
-            or command.kind in self.lost
-            or (command.kind in kinds and command.command in self.replaced)
-        )
+        return tuple(one for one in missing(self.commands, found) if one not in self.left)
 
 
 def missing(

@@ -173,17 +173,13 @@ class ChecksOfRun:
 
     def begin(self) -> None:
         """Record that a run begins. Blocks on the disk."""
-        self._store.save_required(RequiredChecks(commands=self._required.commands, running=True))
+        self._store.save_required(RequiredChecks(commands=self._required.commands))
 
     def end(self) -> None:
         """Store the required checks for later runs. Blocks on the disk."""
         found = checks_of(self._root, self._settings).commands
-        kinds = {command.kind for command in found}
-        gone = tuple(missing(self._required.commands, found))
-        lost = tuple(dict.fromkeys(one.kind for one in gone if one.kind not in kinds))
-        replaced = tuple(one.command for one in gone if one.kind in kinds)
-        commands = (*found, *gone)
-        self._store.save_required(RequiredChecks(commands=commands, lost=lost, replaced=replaced))
+        commands = (*found, *missing(self._required.commands, found))
+        self._store.save_required(RequiredChecks(commands=commands, left=found))
 
     def now(self) -> ProjectChecks:
         """Return the current checks, including required ones. Blocks on reading a few files."""
