@@ -318,7 +318,7 @@ class Runner:
         # Checks run as in building, also where the agent may run no commands.
         building = guard_policy(self._project, self._settings, Phase.BUILDING)
         gate = await self._gate(Guard(with_own_processes(building), self._commands))
-        self._commits.made_by_checks = gate.base.made_by_checks
+        self._commits.made_by_checks = gate.base.made_by_checks.paths
         inherited = self._services.everything
         environment = {
             **self._services.environment,

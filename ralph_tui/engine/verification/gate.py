@@ -263,7 +263,7 @@ class Gate:
         A criterion that may not run unattended, or whose status is lost, does not run, nor does what is `known`.
         """
         rules = await asyncio.to_thread(self.rules)
-        before = await asyncio.to_thread(self.base.noted)
+        before = await asyncio.to_thread(self.base.before_checks)
         found: dict[str, Examined] = {}
         for check in all_checks(tasks, rules):
             command: str | None = check.command
@@ -281,7 +281,7 @@ class Gate:
             if check.source == "backpressure":
                 examined = await self._examiner.control(command, examined, inspection)
             found[check.command] = examined
-        await asyncio.to_thread(self.base.noted, before)
+        await asyncio.to_thread(self.base.after_checks, before)
         return found
 
     async def _unattended(self, command: str) -> str | None:
@@ -325,7 +325,7 @@ class Gate:
         commands = tuple(check.command for check in checks)
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         self._examined.clear()
-        claimed = await asyncio.to_thread(self.base.claimed)
+        claimed = await asyncio.to_thread(lambda: self.base.before_checks(of_claim=True))
         written: tuple[str, ...] = ()
         with contextlib.suppress(SetupError):  # told by the checks, which may make an environment
             written = await asyncio.to_thread(self._examiner.tree.written)
@@ -338,7 +338,7 @@ class Gate:
         for check in checks:
             judge = all(receipt.ok for receipt in receipts)
             add(await self._run_check(check, permit, task, commands, judge=judge))
-        await asyncio.to_thread(self.base.noted, claimed)
+        await asyncio.to_thread(self.base.after_checks, claimed)
         if not receipts:
             self._inspection = await self._examiner.inspect((), task)
         if all(receipt.ok for receipt in receipts):

@@ -21,6 +21,11 @@ _LOCKS = (
     ("bun.lockb", "bun"),
     ("package-lock.json", "npm"),
 )
+_LOCK_OF = {
+    "Cargo.toml": "Cargo.lock", "go.mod": "go.sum", "mix.exs": "mix.lock", "Gemfile": "Gemfile.lock",
+    "composer.json": "composer.lock", "Package.swift": "Package.resolved", "Pipfile": "Pipfile.lock",
+}  # fmt: skip
+"""The lock file that belongs to a manifest, whatever tool there is."""
 _USUAL: dict[CheckKind, tuple[str, ...]] = {
     CheckKind.TESTS: ("test", "tests", "pytest", "unit", "py"),
     CheckKind.TYPECHECK: (
@@ -119,6 +124,17 @@ def package_manager(package: Mapping[str, object], files: DirectoryFiles) -> str
     if named in ("npm", "pnpm", "yarn", "bun"):
         return named
     return next((manager for lock, manager in _LOCKS if lock in files.names()), "npm")
+
+
+def lock_files(files: DirectoryFiles) -> Iterator[str]:
+    """Yield the names of the lock files that the project's own tools make."""
+    names = files.names()
+    yield from (lock for manifest, lock in _LOCK_OF.items() if manifest in names)
+    if (package := read_package(files)) is not None and PACKAGE in names:
+        own = package_manager(package, files)
+        yield from (lock for lock, manager in _LOCKS if manager == own)
+    if manager := PythonProject(files).manager:
+        yield f"{manager}.lock"
 
 
 def package_tasks(files: DirectoryFiles) -> Iterator[NamedTasks]:

@@ -47,6 +47,7 @@ from ralph_tui.engine.verification.evidence.installed_packages import (
     installed,
     site_packages,
 )
+from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks, is_own_lock
 from ralph_tui.store.backup.check_store import BaseRecord, CheckStore
 from ralph_tui.store.export_records import followed_names
 from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
@@ -150,9 +151,7 @@ class TrustedBase:
         self.store = CheckStore(root)
         self.trouble = ""
         """Why there is no base, such as a missing git."""
-        self.made_by_checks: set[str] = set()
-        self._ever_made: set[str] = set()
-        self._noted = ""
+        self.made_by_checks = MadeByChecks(root)
         self._feature = feature
         self._task_id = ""
         self._claimed = ""
@@ -220,28 +219,15 @@ class TrustedBase:
         if self._record.base and self._record.left is None:
             forget_bytecode(self._root, self._record.since)
 
-    def claimed(self) -> str:
-        """Record the project as a claim finds it, because what its checks write is not the work; return its tree."""
-        self._claimed = self.noted()
-        return self._claimed
+    def before_checks(self, *, of_claim: bool = False) -> str:
+        """Return the project's tree, empty without one; what the checks of a claim write is not the work."""
+        now = self.made_by_checks.before(self.trees)
+        if of_claim:
+            self._claimed = now
+        return now
 
-    def noted(self, before: str = "") -> str:
-        """Return the project's tree, empty without one; remember what came up since another tree, while checks ran.
-
-        Such a file is the work once something else changes it, unless the next checks write it again.
-        """
-        with contextlib.suppress(SetupError, OSError):  # told by `inspect`
-            now = self.trees.take()
-            changed = self.trees.differences(before or self._noted or now, now)
-            self._noted = now
-            if not before:
-                self.made_by_checks.difference_update(one.path for one in changed)
-                return now
-            made = {one.path for one in changed if not one.old or one.path in self._ever_made}
-            self._ever_made |= made.difference(followed_names(self._root), ("uv.lock",))
-            self.made_by_checks |= made & self._ever_made
-            return now
-        return ""
+    def after_checks(self, before: str) -> None:
+        self.made_by_checks.after(self.trees, before)
 
     def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
         record = self._record
@@ -282,13 +268,13 @@ class TrustedBase:
         return self._record.tasks.get(self._name(task_id), "")
 
     def is_untouched(self, task_id: str, judged: Inspection) -> bool:
-        """Return whether the project is as it was before the first attempt at a task; a lock that uv makes does not count."""
+        """Return whether the project is as it was before the first attempt at a task; a lock that a tool makes does not count."""
         before = self.began(task_id)
         if not before or not judged.claim:
             return False
         written = {*followed_names(self._root)}  # by ralph itself
         return all(
-            one.path in written or (one.path == "uv.lock" and one.old is None)
+            one.path in written or (one.old is None and is_own_lock(self._root, one.path))
             for one in self.trees.differences(before, judged.claim)
         )
 

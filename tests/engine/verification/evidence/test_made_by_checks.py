@@ -1,0 +1,49 @@
+"""What a check creates is not the work, unless it is the lock file of the project's own tool."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.engine.control.undo import snapshots_of
+from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks
+from tests.engine.verification.evidence.projects import write
+
+
+def test_what_a_check_creates_is_not_the_work_until_something_else_changes_it(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, {"app.py": "x = 1\n"})
+    made, store = MadeByChecks(tmp_path), snapshots_of(tmp_path)
+    before = made.before(store)
+    write(tmp_path, {"report.xml": "1", "app.py": "x = 2\n"})  # a formatter changed the source
+    made.after(store, before)
+    assert made.paths == {"report.xml"}
+    write(tmp_path, {"report.xml": "by hand"})
+    before = made.before(store)
+    assert made.paths == set()
+    write(tmp_path, {"report.xml": "2"})
+    made.after(store, before)
+    assert made.paths == {"report.xml"}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "text", "lock"),
+    [
+        ("Cargo.toml", "", "Cargo.lock"),
+        ("api/Cargo.toml", "", "api/Cargo.lock"),
+        ("go.mod", "", "go.sum"),
+        ("package.json", "{}", "package-lock.json"),
+        ("package.json", '{"packageManager": "pnpm@9"}', "pnpm-lock.yaml"),
+        ("pyproject.toml", "[tool.poetry]\n", "poetry.lock"),
+        ("pyproject.toml", "[tool.uv]\n", "uv.lock"),
+    ],
+)
+def test_a_lock_file_of_the_projects_own_tool_is_the_work(
+    tmp_path: Path, manifest: str, text: str, lock: str
+) -> None:
+    write(tmp_path, {manifest: text})
+    made, store = MadeByChecks(tmp_path), snapshots_of(tmp_path)
+    before = made.before(store)
+    write(tmp_path, {lock: "", "other/Cargo.lock": ""})
+    made.after(store, before)
+    assert made.paths == {"other/Cargo.lock"}
