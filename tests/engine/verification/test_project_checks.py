@@ -308,6 +308,7 @@ def test_files_of_any_kind_are_looked_at_in_no_time(tmp_path: Path) -> None:
 def test_during_a_run_checks_are_added_and_never_lost(tmp_path: Path) -> None:
     settings = project(tmp_path, "", NPM)
     checks = ChecksOfRun(tmp_path, settings)
+    checks.begin()
     assert checks.rules().commands == ("npm test", "npm run lint")
     pytest_in_a_group = PROJECT + '[dependency-groups]\nqa = ["pytest"]\n'
     (tmp_path / "package.json").write_text(package({"lint": "eslint"}))
@@ -321,6 +322,8 @@ def test_during_a_run_checks_are_added_and_never_lost(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").unlink()
     assert checks.rules().commands == ("npm test", "npm run lint")
     assert checks.rules().checks.named["tests"] == "npm test"
+    later = ChecksOfRun(tmp_path, settings)
+    assert later.rules().commands == ("npm test", "npm run lint"), "although the run was killed"
 
 
 def test_another_runner_does_not_take_the_place_of_the_tests(tmp_path: Path) -> None:
@@ -374,10 +377,3 @@ def test_what_an_agent_removed_stays_required_in_later_runs(tmp_path: Path) -> N
     assert ChecksOfRun(tmp_path, settings).rules().commands == ("npm run lint",), (
         "the person did it"
     )
-
-
-def test_a_killed_run_lets_no_check_go(tmp_path: Path) -> None:
-    settings = project(tmp_path, "", NPM)
-    ChecksOfRun(tmp_path, settings).begin()
-    (tmp_path / "package.json").unlink()
-    assert ChecksOfRun(tmp_path, settings).rules().commands == ("npm test", "npm run lint")

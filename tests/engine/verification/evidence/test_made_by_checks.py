@@ -9,9 +9,7 @@ from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks
 from tests.engine.verification.evidence.projects import write
 
 
-def test_what_a_check_creates_is_not_the_work_until_something_else_changes_it(
-    tmp_path: Path,
-) -> None:
+def test_what_a_check_creates_is_the_work_once_something_else_changes_it(tmp_path: Path) -> None:
     write(tmp_path, {"app.py": "x = 1\n"})
     made, store = MadeByChecks(tmp_path), snapshots_of(tmp_path)
     before = made.before(store)
