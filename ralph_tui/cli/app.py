@@ -26,7 +26,6 @@ from ralph_tui.cli.commands import (
     init,
     limits,
     memory,
-    replay,
     reset,
     run,
     serve,
@@ -49,15 +48,15 @@ from ralph_tui.domain.errors import ExitCode, RalphError
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Run": ("run", "until", "discover", "plan", "build", "validate", "regenerate-plan", "demo"),
     "Steer a run": (
-        *("pause", "resume", "stop", "inject", "answer", "approve", "reject", "limits", "breaker"),
+        *("pause", "resume", "stop", "inject", "answer", "approve", "reject", "limits"),
         "attach",
     ),
     "Tasks": ("tasks", "task", "undo", "verify", "archive", "import", "export"),
-    "Inspect": ("status", "report", "history", "metrics", "replay", "memory"),
+    "Inspect": ("status", "report", "history", "memory"),
     "Project": ("init", "feature", "config", "steps", "notify", "doctor"),
     "More": (
         *("serve", "mcp", "guard", "schema", "test", "lint", "typecheck", "deps"),
-        *("reset", "restore", "help", "version"),
+        *("reset", "restore", "help"),
     ),
 }
 """The commands of each group, in the order of the help. The last group also shows commands that are in none."""
@@ -174,17 +173,11 @@ def _help(
     raise typer.Exit(run_command([*(command or ()), "--help"]))
 
 
-@app.command("version")
-def _print_version() -> None:
-    """Print the version."""
-    _version(True)  # noqa: FBT003
-
-
-tasks.add_long_forms((tasks.app, reset.app), (*SHORT_FORMS, "undo"))
+tasks.add_long_forms(SHORT_FORMS)
 
 for commands in (
-    *(run.app, status.app, history.app, history.measures, history.reports, attach.app),
-    *(replay.app, control.app, tasks.app, tasks.task_app, exchange.app, limits.app),
+    *(run.app, status.app, history.app, history.reports, attach.app),
+    *(control.app, tasks.app, tasks.task_app, exchange.app, limits.app),
     *(answer.app, memory.app, verify.app, archive.app, reset.app, doctor.app),
     *(serve.app, serve.programs),
 ):

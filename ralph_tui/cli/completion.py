@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+/-]{0,99}", re.ASCII)
 _NOT_PLAIN = re.compile(r"[^\w .,/-]+")
-_SESSIONS = 30
 
 Offers = list[tuple[str, str]]
 
@@ -73,16 +72,6 @@ def open_questions(context: typer.Context, incomplete: str) -> Offers:
     return _offered(
         ((one.id, one.question.header or one.question.question) for one in asked), incomplete
     )
-
-
-def sessions(context: typer.Context, incomplete: str) -> Offers:
-    from ralph_tui.store.summary import read_ended_sessions
-
-    root = _root(context)
-    ended = read_ended_sessions(root) if root else ()
-    newest = reversed(ended[-_SESSIONS:])
-    found = ((one.session_id, f"iteration {one.iteration} {one.task_id or ''}") for one in newest)
-    return _offered(found, incomplete)
 
 
 def features(context: typer.Context, incomplete: str) -> Offers:

@@ -13,6 +13,7 @@ from ralph_tui.domain.features import shown_name
 from ralph_tui.domain.formatting import plural, shortlist, took
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import DECISIONS, Phase, SessionRecord, StopMode
+from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import VerificationOutcome
@@ -98,7 +99,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         ),
         "tokens": f"{tokens(state.session_tokens_used)} in {run}, "
         f"{tokens(state.total_tokens_used)} in total",
-        "breaker": f"{breaker.state} ({breaker_counts(breaker) or 'all counters at zero'})",
+        "breaker": _breaker(breaker),
         "step": documents.steps.running if owner else "",
         "guidance": f"{len(documents.pending)} waiting" if documents.pending else "",
         "branch": f"{state.branch.name}, {plural(state.branch.commits, 'commit')} by ralph"
@@ -110,6 +111,13 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         "answer by": _answer_by(documents) if owner else "",
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _breaker(breaker: CircuitBreaker) -> str:
+    text = f"{breaker.state} ({breaker_counts(breaker) or 'all counters at zero'})"
+    if breaker.is_cooling and breaker.half_open_at is not None:
+        text += f"; one iteration is tried automatically at {stamp(breaker.half_open_at)}"
+    return text
 
 
 def _phase(project: Project, documents: Documents) -> str:

@@ -92,13 +92,6 @@ class ProjectFeatures(Record):
     def replacing(self, feature: str, record: FeatureRecord) -> "ProjectFeatures":
         return self.model_copy(update={"features": {**self.features, feature: record}})
 
-    def renaming(self, old: str, new: str, at: datetime) -> "ProjectFeatures":
-        """Return a copy in which the feature `old` is called `new` from the time `at` on."""
-        named = {new if name == old else name: record for name, record in self.features.items()}
-        active = new if self.active == old else self.active
-        renamed = (*self.renamed, Renamed(old=old, new=new, at=at))
-        return self.model_copy(update={"features": named, "active": active, "renamed": renamed})
-
     def without_requests(self) -> "ProjectFeatures":
         if not self.features:
             return self

@@ -1,4 +1,4 @@
-"""Create, choose, rename and list the features of a project. A crash leaves the old state or the new one.
+"""Create, choose and list the features of a project. A crash leaves the old state or the new one.
 
 A new feature's folder is created under a temporary name. One transaction then renames it and updates the list of
 features, so that neither exists without the other.
@@ -22,8 +22,6 @@ from ralph_tui.domain.features import (
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.store import project_dir
-from ralph_tui.store.backup.completion_book import CompletionBook
-from ralph_tui.store.backup.mirror import rename_copies
 from ralph_tui.store.documents.documents import (
     PLAN,
     STATE,
@@ -155,36 +153,6 @@ class Features:
         except StoreError:
             return ""  # commands that work on the feature report the error
         return branch.name if branch is not None else ""
-
-    def rename(self, old: str, new: str) -> None:
-        """Rename a feature with its folder and specs. Its branch keeps its name."""
-        if not old:
-            raise StoreError(
-                "The plan without a name cannot be renamed.",
-                "Create a feature beside it with `ralph feature new NAME`.",
-            )
-        self._require_feature(old)
-        self.require_new(new)
-        before, after = Layout(self._layout.root, old), Layout(self._layout.root, new)
-        moves = [Move(before.home, after.home)]
-        if before.specs.is_dir() and not before.specs.is_symlink():
-            if os.path.lexists(after.specs):
-                folder = self._layout.every_spec.relative_to(self._layout.root)
-                raise StoreError(
-                    f"{folder}/{new} already exists, so {folder}/{old} cannot be renamed to it.",
-                    "Move it elsewhere or choose another name. Nothing was changed.",
-                )
-            moves.append(Move(before.specs, after.specs))
-
-        def change(docs: Documents) -> Documents:
-            self._require_no_loop(f"rename {old}")
-            self.require_new(new)
-            return docs.replacing(project=docs.project.renaming(old, new, utc_now()))
-
-        CompletionBook(before).copy_for(after)
-        self._project.transact_moving(change, tuple(moves))
-        rename_copies(before, after)
-        Project(self._layout.root, new).transact(lambda docs: docs)
 
     def _summary(self, name: str, listed: ProjectFeatures, active: str) -> FeatureSummary:
         record = listed.of(name)

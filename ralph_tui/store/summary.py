@@ -1,4 +1,4 @@
-"""Read the plan's tasks, questions and sessions without locks or repairs, for shell completion.
+"""Read the plan's tasks and questions without locks or repairs, for shell completion.
 
 A file that cannot be read counts as empty. The command that needs it reports the error.
 """
@@ -10,11 +10,9 @@ from pydantic import ValidationError
 from ralph_tui.domain.documents.questions import AskedQuestion, QuestionLog
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
-from ralph_tui.domain.project_state import SessionRecord
 from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.io.files import DamagedError, read_regular
 from ralph_tui.store.io.strict_json import parse_object
-from ralph_tui.store.text_files import read_sessions
 
 _UNREADABLE = (StoreError, DamagedError, ValidationError)
 
@@ -31,12 +29,5 @@ def read_open_questions(root: Path) -> tuple[AskedQuestion, ...]:
     try:
         log = read_regular(layout_of(root).questions)
         return QuestionLog.model_validate(parse_object(log or b"{}")).open()
-    except _UNREADABLE:
-        return ()
-
-
-def read_ended_sessions(root: Path) -> tuple[SessionRecord, ...]:
-    try:
-        return read_sessions(layout_of(root))[0]
     except _UNREADABLE:
         return ()

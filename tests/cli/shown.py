@@ -180,7 +180,6 @@ SCENES: Mapping[str, Scene] = {
     "doctor": Scene(status=3, says="ANTHROPIC_BASE_URL"),
     "export prd.json": Scene(before=("import prd.json --yes",)),
     "feature use login": Scene(before=("feature new login",)),
-    "feature rename login": Scene(before=("feature new login",)),
     "guard check 'git push'": Scene(status=1, says="deny"),
     "import - --as github": Scene(stdin='[{"number": 7, "title": "Log in", "state": "OPEN"}]'),
     "init --from idea.md": Scene(before=("reset --yes",)),

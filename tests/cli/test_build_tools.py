@@ -85,9 +85,6 @@ def test_the_settings_are_those_of_the_project_around(project: Path) -> None:
     shown = inside("config", "show", cwd=below).stdout
     (row,) = [line for line in shown.splitlines() if line.startswith("limits.rate_limit_per_hour")]
     assert row.split()[1] == "7"
-    assert inside("config", "path", cwd=below).stdout.splitlines()[-1] == str(
-        Layout(project).config
-    )
 
 
 def test_the_settings_of_a_person_make_no_project_of_their_home(

@@ -39,9 +39,7 @@ COMMANDS = (
         "tasks",
         "history",
         "attach",
-        "replay",
         "serve",
-        "metrics",
         "report",
         "pause",
         "resume",
@@ -75,7 +73,6 @@ COMMANDS = (
         "config",
         "guard",
         "limits",
-        "breaker",
         "verify",
         "mcp",
         "schema",
@@ -188,7 +185,7 @@ def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
 
     assert {"regenerate-plan", "resume", "run"} <= completed("ralph r")
     assert {"--answers", "--yes", "--headless"} <= completed("ralph run --")
-    assert {"path", "set", "show"} <= completed("ralph config ")
+    assert {"import", "set", "show"} <= completed("ralph config ")
 
 
 @pytest.mark.parametrize(
@@ -567,7 +564,7 @@ def test_without_a_terminal_the_bare_command_shows_the_status(project: Path) -> 
     assert "3 tasks" in done.stdout
 
 
-def test_settings_are_shown_with_their_source(project: Path, isolated: Path) -> None:
+def test_settings_are_shown_with_their_source(project: Path) -> None:
     Layout(project).config.write_text("models:\n  primary: haiku\n", encoding="utf-8")
     environ = {**os.environ, "RALPH_MAX_ITERATIONS": "7"}
     shown = json.loads(inside("config", "show", "--json", cwd=project, environ=environ).stdout)
@@ -581,8 +578,6 @@ def test_settings_are_shown_with_their_source(project: Path, isolated: Path) -> 
     lines = inside("config", "show", cwd=project).stdout.splitlines()
     at = lines.index("Model and context")
     assert lines[at + 1].split() == ["models.primary", '"haiku"', "project", ".ralph/config.yaml:2"]
-    paths = inside("config", "path", cwd=project).stdout.splitlines()
-    assert paths == [f"{isolated}/.ralph/config.yaml (missing)", str(Layout(project).config)]
 
 
 def test_a_setting_that_is_gone_is_named_once_beside_the_data(project: Path) -> None:
@@ -650,7 +645,6 @@ def test_looking_changes_nothing(project: Path) -> None:
         "history",
         "config show",
         "doctor",
-        "metrics",
         "memory",
         "answer",
     )
@@ -674,8 +668,6 @@ def test_the_project_may_be_named_before_the_command(project: Path, tmp_path: Pa
     for words in (["-C", str(project)], [f"--project-root={project}"], [f"-C{project}"]):
         done = inside(*words, "status", "--json", cwd=tmp_path / "elsewhere")
         assert json.loads(done.stdout)["project"] == str(project)
-    path = inside("-C", str(project), "config", "path", cwd=tmp_path)
-    assert path.stdout.splitlines()[-1].startswith(str(project))
     nearer = inside("-C", str(tmp_path), "status", "-C", str(project), cwd=tmp_path)
     assert str(project) in nearer.stdout
     refused = inside("-C", str(project), "demo", cwd=tmp_path)
@@ -684,9 +676,7 @@ def test_the_project_may_be_named_before_the_command(project: Path, tmp_path: Pa
     assert "has no .ralph directory" in asked.stderr, "a request, and not the name of a command"
 
 
-def test_help_and_version_have_every_usual_name(tmp_path: Path) -> None:
-    version = inside("--version", cwd=tmp_path).stdout
-    assert inside("version", cwd=tmp_path).stdout == version
+def test_help_has_every_usual_name(tmp_path: Path) -> None:
     whole = inside("--help", cwd=tmp_path).stdout
     assert inside("-h", cwd=tmp_path).stdout == inside("help", cwd=tmp_path).stdout == whole
     one = inside("build", "--help", cwd=tmp_path).stdout

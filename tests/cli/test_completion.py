@@ -1,6 +1,5 @@
 """What tab offers: in the real bash, and as text for the other shells."""
 
-import json
 import os
 import subprocess
 import sys
@@ -83,11 +82,6 @@ def test_each_argument_offers_what_it_could_be(project: Path, tmp_path: Path) ->
     assert "off" in asked(project, "ralph", "config", "set", "safety.sandbox", "")
     assert asked(tmp_path, "ralph", "skip", "-C", str(project), "task-1") == ["task-1"]
     assert asked(tmp_path, "ralph", "skip", "") == [""]
-    sessions = project / ".ralph" / "session_history" / "sessions.jsonl"
-    sessions.parent.mkdir()
-    record = {"session_id": "e6b3d7b6-3402", "iteration": 7, "task_id": "task-1"}
-    sessions.write_text(json.dumps(record) + "\nnot json\n", encoding="utf-8")
-    assert asked(project, "ralph", "replay", "") == ["e6b3d7b6-3402"]
     plan = project / ".ralph" / "implementation_plan.json"
     plan.write_text('{"tasks": [', encoding="utf-8")
     assert asked(project, "ralph", "skip", "") == [""]

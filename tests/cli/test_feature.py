@@ -69,11 +69,6 @@ def test_the_list_says_where_each_feature_stands(root: Path) -> None:
     assert json.loads(said("feature", "list", "--json", cwd=root))["features"] == rows
     assert "feature    login" in said("status", cwd=root)
     assert json.loads(said("status", "--json", cwd=root))["feature"] == "login"
-    said("feature", "rename", "login", "sign-in", cwd=root)
-    said("feature", "use", ".", cwd=root)
-    assert [r["name"] for r in json.loads(said("feature", "--json", cwd=root))["features"]] == [
-        "", "sign-in",
-    ]  # fmt: skip
 
 
 def test_a_plan_that_cannot_be_read_is_a_problem_and_no_empty_plan(root: Path) -> None:
@@ -97,9 +92,7 @@ def test_what_cannot_be_is_said_and_changes_nothing(root: Path) -> None:
     assert "is not a valid feature name" in refused("status", "--feature", "No Way", cwd=root)
     assert "is not a valid feature name" in refused("feature", "new", "../x", cwd=root)
     assert "no feature ghost" in refused("feature", "use", "ghost", cwd=root)
-    assert "no feature ghost" in refused("feature", "rename", "ghost", "x", cwd=root)
-    assert "cannot be renamed" in refused("feature", "rename", ".", "x", cwd=root)
-    assert "takes no -f" in refused("-f", "x", "version", cwd=root)
+    assert "takes no -f" in refused("-f", "x", "help", cwd=root)
     assert not Layout(root).project.exists()
 
 
@@ -110,7 +103,6 @@ def test_a_running_loop_keeps_the_choice(root: Path) -> None:
     lock.acquire("run")
     try:
         assert "A loop is running on login" in refused("feature", "use", "login", cwd=root)
-        assert "A loop is running on login" in refused("feature", "rename", "login", "x", cwd=root)
         said("pause", cwd=root)
         assert json.loads(said("status", "--json", cwd=root))["state"]["paused"] is True
     finally:
@@ -183,18 +175,7 @@ def test_looking_back_shows_one_feature_also_under_its_former_name(root: Path) -
 
     assert of(".") == (["task-1", "task-2"], ["task-1", "task-2"], "is done")
     assert of("login") == (["task-1"], ["task-1"], "login is done")
-    said("feature", "rename", "login", "sign-in", cwd=root)
-    said("feature", "new", "login", cwd=root)
-    worked(root, "login", "task-3")
-    assert of("sign-in") == (["task-1"], ["task-1"], "login is done")
-    assert of("login") == (["task-3"], ["task-3"], "login is done")
-
-    assert "task task-1" in said("replay", "1", "--headless", "-f", "sign-in", cwd=root)
-    assert "task task-3" in said("replay", "1", "--headless", cwd=root)
-    assert "-f NAME" in refused("replay", "2", "--headless", cwd=root)
-    assert "0 of 1 task" in said("metrics", "-f", "login", cwd=root)
-    said("feature", "new", "empty", cwd=root)
-    assert "Nothing has run for empty yet" in refused("replay", cwd=root)
+    assert "0 of 1 task" in said("history", "--as", "md", "-f", "login", cwd=root)
 
 
 def test_a_client_and_a_browser_see_the_feature_that_is_named(

@@ -92,7 +92,6 @@ def state(root: Path) -> dict[str, object]:
     [
         pytest.param("feature new third", marks=pytest.mark.long),
         "feature use login",
-        pytest.param("feature rename search find", marks=pytest.mark.long),
         "archive login",
         pytest.param("archive --complete", marks=pytest.mark.long),
     ],

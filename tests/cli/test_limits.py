@@ -1,15 +1,13 @@
-"""`ralph limits` and `ralph breaker`: what may be changed of a run, and what is refused."""
+"""`ralph limits`: what may be changed of a run, and what is refused."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.events import LoopStarted
-from ralph_tui.domain.project_state import Adjusted, Approval, ApprovalKind, Phase
-from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.project_state import Adjusted, Phase
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
@@ -90,35 +88,3 @@ def test_a_wrong_limit_is_refused_in_a_sentence(running: Project, words: tuple[s
     assert done.stderr.startswith("ralph: ")
     assert "did not expect" not in done.stderr
     assert running.load().state.adjusted is None
-
-
-def broken(docs: Documents) -> Documents:
-    """An open breaker, and a loop that asks whether to try once more."""
-    evidence = {"failures": ("a: pytest failed",)}
-    at = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    open_ = CircuitBreaker(state=BreakerState.OPEN, failure_count=3, evidence=evidence)
-    breaker = open_.cooling(at)
-    approval = Approval(kind=ApprovalKind.RECOVERY, summary="Try?")
-    state = docs.state.model_copy(update={"approval": approval})
-    return docs.model_copy(update={"breaker": breaker, "state": state})
-
-
-def test_the_breaker_is_shown_and_reset_with_a_reason(project: Project) -> None:
-    project.transact(broken)
-    lines = inside("breaker", cwd=project.root).stdout.splitlines()
-    assert lines[0] == "open"
-    assert lines[1] == "one iteration is tried automatically at 2026-01-01 12:00:00 UTC"
-    assert lines[2].split() == ["failures", "3/3"]
-    assert lines[3].strip() == "a: pytest failed"
-    assert lines[-1].split() == ["cost", "$0.00/$200.00"]
-    refused = inside("breaker", "--reset", " ", cwd=project.root)
-    assert (refused.returncode, refused.stderr.splitlines()[0]) == (
-        3,
-        "ralph: A reset needs a reason.",
-    )
-    done = inside("breaker", "--reset", "the test is fixed", cwd=project.root)
-    assert done.stdout == "The breaker is closed, its counters at zero: the test is fixed\n"
-    documents = project.load()
-    assert (documents.breaker.state, documents.breaker.failure_count) == (BreakerState.CLOSED, 0)
-    assert documents.state.approval is not None
-    assert documents.state.approval.approved, "the loop that asks need not be told twice"

@@ -55,7 +55,7 @@ def test_a_state_that_lasts_until_a_time_names_the_zone(project: Project) -> Non
 
     project.transact(put)
     root = project.root
-    assert "at 2026-01-03 05:30:00 JST\n" in inside("breaker", cwd=root).stdout
+    assert "at 2026-01-03 05:30:00 JST\n" in inside("status", cwd=root).stdout
     lock = LoopLock(project.layout)
     lock.acquire("run-1")
     try:

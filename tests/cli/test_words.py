@@ -18,9 +18,9 @@ from tests.cli.test_commands import COMMANDS, GROUPS
 from tests.harness.projects import make_project, task
 
 WITHIN = (
-    *("config path", "config set", "config show", "deps add", "deps remove", "deps sync"),
+    *("config set", "config show", "deps add", "deps remove", "deps sync"),
     "guard check",
-    *("feature new", "feature rename", "feature use"),
+    *("feature new", "feature use"),
     "task retry",
 )
 """Commands of the groups."""
@@ -31,11 +31,9 @@ status -v
 tasks
 tasks --pending
 history
-metrics
 memory
 memory --stats
 answer
-breaker
 steps
 steps --reset ghost --reason x
 steps --reset commit
@@ -67,11 +65,9 @@ answer q-1 yes
 pause
 stop
 attach
-replay
 limits --max-cost nan
 limits --model two_words
 limits --max-cost 5
-breaker --reset mended
 build --headless
 validate --headless
 build --max-iterations x

@@ -68,7 +68,7 @@ def test_what_the_end_says_of_commands_is_said_of_the_keys_that_a_person_has() -
             "Other words (e) or (enter).",
         ),
         (
-            "Split it (`ralph edit`, `ralph inject`). `ralph breaker` counts.",
+            "Split it (`ralph edit`, `ralph inject`). `ralph status` counts.",
             "Split it (e, i). 7 counts.",
         ),
         ("`ralph doctor` says more.", "`ralph doctor` says more."),

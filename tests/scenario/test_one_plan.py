@@ -34,7 +34,7 @@ pyproject.toml
 
 ASIDE = (".bak", "lock", ".log", ".tmp", "last-prompt.md")
 
-LOOKS = ("status", "tasks", "history", "memory --show", "report", "replay 1", "limits", "breaker")
+LOOKS = ("status", "tasks", "history", "memory --show", "report", "limits")
 
 
 @pytest.mark.usefixtures("played_cli")

@@ -13,7 +13,6 @@ from ralph_tui.domain.errors import LockedError, StoreError
 from ralph_tui.domain.features import FeatureRecord, ProjectFeatures, is_name
 from ralph_tui.domain.project_state import WorkBranch
 from ralph_tui.domain.run.rate_limit import RequestRate
-from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.store.backup.restore import restore_from_mirror
 from ralph_tui.store.documents.documents import STATE, NewerError, decode_document
 from ralph_tui.store.feature_choice import layout_of, pinned_feature
@@ -132,7 +131,7 @@ def test_what_decides_which_feature_is_meant(root: Path) -> None:
         assert layout_of(root).feature == "search"
 
 
-def test_a_loop_decides_while_it_runs_and_nothing_is_chosen_or_renamed(root: Path) -> None:
+def test_a_loop_decides_while_it_runs_and_nothing_is_chosen(root: Path) -> None:
     make(root, "login")
     make(root, "search")
     lock = LoopLock(Layout(root, "login"))
@@ -142,8 +141,6 @@ def test_a_loop_decides_while_it_runs_and_nothing_is_chosen_or_renamed(root: Pat
         assert make(root, "third") is False
         with pytest.raises(LockedError, match="A loop is running on login"):
             Features(root).use("", prefix="feature/")
-        with pytest.raises(LockedError, match="A loop is running on login"):
-            Features(root).rename("login", "x")
     finally:
         lock.release()
     assert layout_of(root).feature == "search"
@@ -155,36 +152,6 @@ def test_a_name_that_is_taken_or_is_none_changes_nothing(root: Path, name: str) 
     before = files(root)
     with pytest.raises(StoreError):
         make(root, name)
-    with pytest.raises(StoreError):
-        Features(root).rename("login", name)
-    assert files(root) == before
-
-
-def test_rename_takes_specs_receipts_and_the_choice_along(root: Path) -> None:
-    make(root, "login")
-    with_tasks(Project(root), "a")
-    (root / "specs" / "login" / "spec.md").write_text("# Spec\n", encoding="utf-8")
-    rests = Project(root).receipts.record(
-        "a", TaskVerification(outcome=VerificationOutcome.VERIFIED)
-    )
-
-    Features(root).rename("login", "sign-in")
-
-    renamed = Project(root)
-    assert renamed.layout.feature == "sign-in"
-    assert [spec.path for spec in renamed.read_specs()] == ["specs/sign-in/spec.md"]
-    task = renamed.load().plan.tasks[0].model_copy(update={"verification": rests})
-    assert renamed.receipts.has_record_of(task)
-    assert not Project(root, "").receipts.has_record_of(task), "another feature's task a"
-    assert Features(root).names == ("sign-in",)
-
-
-def test_rename_never_takes_the_place_of_other_specs(root: Path) -> None:
-    make(root, "login")
-    (root / "specs" / "x").mkdir()
-    before = files(root)
-    with pytest.raises(StoreError, match="specs/x already exists"):
-        Features(root).rename("login", "x")
     assert files(root) == before
 
 
@@ -229,20 +196,18 @@ def test_what_others_cost_is_all_but_ones_own(costs: dict[str, float], own: str)
 
 def test_git_clean_costs_no_feature_anything(root: Path) -> None:
     make(root, "login")
-    make(root, "gone")
     with_tasks(Project(root, "login"), "a")
     Project(root, "login").write_memory("hand-off of login\n")
     (root / "specs" / "login" / "what--not.md").write_text("# What\n", encoding="utf-8")
     Project(root, "login").transact(lambda docs: docs)
-    Features(root).rename("gone", "kept")
-    before = {name: Project(root, name).load() for name in ("", "login", "kept")}
+    before = {name: Project(root, name).load() for name in ("", "login")}
     for path in (root / ".ralph", root / "specs"):
         shutil.rmtree(path)
 
     names = restore_from_mirror(root)
 
     assert ".ralph/features/login/implementation_plan.json" in names
-    assert Features(root).names == ("kept", "login"), "a former name does not come back"
+    assert Features(root).names == ("login",)
     assert {name: Project(root, name).load() for name in before} == before
     assert Project(root, "login").read_memory() == "hand-off of login\n"
     assert [spec.name for spec in Project(root, "login").read_specs()] == ["what--not.md"]

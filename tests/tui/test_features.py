@@ -98,21 +98,3 @@ async def test_what_cannot_be_chosen_is_said(tmp_path: Path) -> None:
             lambda: any("is not a valid feature name" in n.message for n in app._notifications),
         )
         assert Features(root).names == ("login",)
-
-
-async def test_a_feature_renamed_in_another_terminal_stays_on_the_screen(tmp_path: Path) -> None:
-    root = make_project(tmp_path)
-    make_feature(root, "login")
-    worked_on = make_project(tmp_path / "other", [task("form")])
-    plan = Project(worked_on).load().plan
-    Project(root, "login").transact(lambda docs: docs.replacing(plan=plan))
-    app = app_on(root)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: "form" in app.view.tasks)
-        Features(root).rename("login", "sign-in")
-        Features(root).rename("sign-in", "sign-up")
-        await until(pilot, lambda: app.view.feature == "sign-up" and "form" in app.view.tasks)
-        await until(pilot, lambda: "was renamed to sign-up" in screen_text(app))
-        app.launch.controls.inject("to the renamed one")
-        assert len(Project(root, "sign-up").load().pending) == 1
-        assert not app.view.trouble

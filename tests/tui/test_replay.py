@@ -7,6 +7,7 @@ from ralph_tui.domain.events import AssistantText, Event
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.data.event_player import LONGEST_SILENCE, Player, times_of
 from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.screens.pages.iterations import IterationsPage
 from tests.tui import feed
 from tests.tui.conftest import drained, screen_text, until
 from tests.tui.feed import START
@@ -53,7 +54,14 @@ async def test_on_a_narrow_screen_a_replay_is_seen(tmp_path: Path) -> None:
     app = RalphApp(script.launch, autostart=False, clock=feed.clock)
     async with app.run_test(size=(80, 24)) as pilot:
         await drained(pilot)
-        do(app, app.lifecycle.handlers.pages.open("iterations", wanted="3", play=True), "replay")
+        do(app, app.lifecycle.handlers.pages.open("iterations", wanted="3"), "replay")
+        await until(
+            pilot,
+            lambda: (
+                isinstance(page := app.screen, IterationsPage) and bool(page.replay.player.events)
+            ),
+        )
+        await pilot.press("space")
         await until(pilot, lambda: "pause" in screen_text(app).splitlines()[-1])
         await until(pilot, lambda: "iteration 3 ·" in screen_text(app))
         await pilot.press("escape")

@@ -60,18 +60,6 @@ def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     out_table(("SETTING", "VALUE", "FROM"), rows)
 
 
-@app.command(epilog=examples("ralph config path"))
-def path(project_root: ProjectRoot = None) -> None:
-    """Print the paths of the settings files.
-
-    A later file overrides the earlier ones.
-    """
-    from ralph_tui.config.load import config_paths
-
-    for file in config_paths(project_directory(project_root)):
-        out(f"{file}{'' if file.exists() else ' (missing)'}")
-
-
 @app.command("set", epilog=examples("ralph config set phases.building.max_iterations 50"))
 def set_value(
     key: Annotated[

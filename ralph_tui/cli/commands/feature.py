@@ -1,4 +1,4 @@
-"""`ralph feature`: lists, creates, chooses and renames features, each with a plan of its own."""
+"""`ralph feature`: lists, creates and chooses features, each with a plan of its own."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -17,14 +17,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="feature",
-    help="List, create, choose and rename features.",
+    help="List, create and choose features.",
     rich_markup_mode=None,
 )
-
-Name = Annotated[
-    str,
-    typer.Argument(metavar="NAME", help="The feature's name.", autocompletion=offered),
-]
 
 
 @app.callback(invoke_without_command=True, epilog=examples("ralph feature", "ralph feature --json"))
@@ -90,25 +85,6 @@ def use(
         if chosen
         else "Commands work on the plan without a name from now on."
     )
-
-
-@app.command(epilog=examples("ralph feature rename login sign-in"))
-def rename(
-    context: typer.Context,
-    old: Name,
-    new_name: Annotated[str, typer.Argument(metavar="NEW", help="The new name.")],
-    *,
-    project_root: ProjectRoot = None,
-) -> None:
-    """Rename a feature, its folder and its specs.
-
-    Its branch keeps its name. Refused while a loop runs.
-    """
-    from ralph_tui.store.feature_choice import named_feature
-    from ralph_tui.store.feature_folders import Features
-
-    Features(_root(context, project_root)).rename(named_feature(old), new_name)
-    out(f"Renamed {old} to {new_name}.")
 
 
 def _print_created(name: str, *, chosen: bool) -> None:

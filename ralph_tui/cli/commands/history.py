@@ -1,4 +1,4 @@
-"""`ralph history`, `metrics` and `report`: past sessions, their figures, and a report to share."""
+"""`ralph history` and `report`: past sessions, their figures, and a report to share."""
 
 import sys
 from enum import StrEnum
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ralph_tui.store.project import Project
 
 app = typer.Typer()
-measures = typer.Typer()
 reports = typer.Typer()
 
 _MARK_BYTES = 200
@@ -40,7 +39,7 @@ def history(
     as_json: AsJson = False,
     form: Annotated[
         Form | None,
-        typer.Option("--as", help="Export every iteration with its figures, as the screen does."),
+        typer.Option("--as", help="Export every iteration, the success metrics and a forecast."),
     ] = None,
 ) -> None:
     """List the past sessions with their costs."""
@@ -77,29 +76,6 @@ def _export(project: "Project", form: Form) -> str:
     if library.unreadable:
         note(f"Skipped in the journal: {plural(library.unreadable, 'unreadable line')}.")
     return text
-
-
-@measures.command(epilog=examples("ralph metrics --json"))
-def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
-    """Compute the seven success metrics from the journal."""
-    from ralph_tui.store.journal.metrics_cache import MeasuredJournal
-
-    project = find_project(project_root)
-    journal = MeasuredJournal(project.layout.events, past_of(project))
-    found = journal.metrics()
-    if journal.unreadable:
-        note(f"Skipped in the journal: {plural(journal.unreadable, 'unreadable line')}.")
-    if as_json:
-        out_json([{**m.model_dump(), "value": m.value} for m in found])
-    else:
-        from ralph_tui.present.sections.history_table import metric_words
-
-        width = max(len(metric.title) for metric in found)
-        for metric in found:
-            words = metric_words(metric)
-            verdict = f"  {words.verdict}" if words.verdict else ""
-            out(f"{metric.title.ljust(width)}  {words.value.rjust(7)}  {words.counted}{verdict}")
-            out(f"  {words.about}")
 
 
 @reports.command(epilog=examples("ralph report --html report.html", "ralph report > report.md"))

@@ -1,4 +1,4 @@
-"""`ralph limits`, `breaker` and `steps`: show and change the limits of a run and the steps around its work."""
+"""`ralph limits` and `steps`: show and change the limits of a run and the steps around its work."""
 
 import math
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +12,6 @@ from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.config.settings import Settings
-    from ralph_tui.domain.run.breaker import CircuitBreaker
     from ralph_tui.store.project import Project
 
 app = typer.Typer()
@@ -121,49 +120,6 @@ def _show(settings: "Settings") -> None:
             "--planning-model": settings.models.planning,
         }
     )
-
-
-@app.command(epilog=examples('ralph breaker --reset "The disk has room again"', "ralph breaker"))
-def breaker(
-    *,
-    reset: Annotated[
-        str | None,
-        typer.Option("--reset", metavar="REASON", help="Close the breaker. Say what was fixed."),
-    ] = None,
-    project_root: ProjectRoot = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show the counters of the circuit breaker, or close it."""
-    from ralph_tui.engine.control.run_settings import reset_breaker
-
-    project = find_project(project_root)
-    if reset is not None:
-        found = reset_breaker(project.root, reset)
-        if not as_json:
-            out(f"The breaker is closed, its counters at zero: {found.reset_reason}")
-            return
-    else:
-        found = read_project(project).breaker
-    if as_json:
-        out_json(found.model_dump(mode="json"))
-    else:
-        _show_breaker(found)
-
-
-def _show_breaker(found: "CircuitBreaker") -> None:
-    last = f"; last reset: {found.reset_reason}" if found.reset_reason else ""
-    out(f"{found.state.value.replace('_', '-')}{last}")
-    if found.is_cooling and found.half_open_at is not None:
-        from ralph_tui.present.text.figures import stamp
-
-        out(f"one iteration is tried automatically at {stamp(found.half_open_at)}")
-    width = max(len(signal.name) for signal in found.signals())
-    for signal in found.signals():
-        shown = "${:.2f}" if signal.name == "cost" else "{:g}"
-        most = shown.format(signal.threshold) if signal.threshold else "off"
-        out(f"  {signal.name.ljust(width)}  {shown.format(signal.count)}/{most}")
-        for line in signal.evidence if signal.count else ():
-            out(f"  {' ' * width}    {line}")
 
 
 @app.command(

@@ -360,13 +360,9 @@ def _retry(
     out(f"{task.id} is pending again: {task.title}.")
 
 
-def add_long_forms(short: Iterable[typer.Typer], names: Iterable[str]) -> None:
+def add_long_forms(names: Iterable[str]) -> None:
     """Add a long form, `ralph task …`, for each named command; that of `retry` requires a task."""
-    found = {
-        info.name or getattr(info.callback, "__name__", ""): info
-        for commands in short
-        for info in commands.registered_commands
-    }
+    found = {getattr(info.callback, "__name__", ""): info for info in app.registered_commands}
     for name in names:
         callback = found[name].callback
         if name == "retry":

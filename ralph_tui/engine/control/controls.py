@@ -62,12 +62,8 @@ class Controls:
         self._tell: Callable[[str], None] = tell or (lambda _: None)
         self._chosen = self._project = Project(root, tell=tell)
 
-    @property
-    def own_feature(self) -> str:
-        return self._chosen.layout.feature
-
     def pin_feature(self, feature: str) -> None:
-        """Switch to another feature, because the person chose it or it was renamed."""
+        """Switch to another feature, because the person chose it."""
         self._chosen = self._project = Project(self.root, feature, tell=self._tell)
 
     def follow_feature(self, feature: str | None) -> None:

@@ -160,7 +160,7 @@ def open_breaker_end(breaker: CircuitBreaker) -> End:
     )
 
 
-_FIX = "Fix the cause (see `ralph breaker`)."
+_FIX = "Fix the cause (see `ralph status`)."
 _ADVICE = {
     "stagnation": "Split the tasks (`ralph edit`) or give guidance (`ralph inject`).",
     "denials": "Run the command yourself, or change the task so that it does not need the command (`ralph edit`).",

@@ -12,15 +12,12 @@ from ralph_tui.domain.events import (
     LoopFinished,
     LoopLost,
     LoopStarted,
-    Notice,
-    ProjectRead,
 )
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch, PlanImporter
 from ralph_tui.engine.control.request import REPLAN, RunRequest
 from ralph_tui.engine.core.services import RunServices
-from ralph_tui.store.feature_choice import pin_feature
 
 
 def make_launch(root: Path, services: RunServices, request: RunRequest | None = None) -> Launch:
@@ -76,11 +73,6 @@ def _with_feature_switch(controls: Controls, sink: EventSink) -> EventSink:
         elif isinstance(event, LoopLost):
             controls.follow_feature(None)
         sink(event)
-        before = controls.own_feature
-        if isinstance(event, ProjectRead) and event.feature != before:
-            pin_feature(event.feature)
-            controls.pin_feature(event.feature)
-            sink(Notice(text=f"The feature {before} was renamed to {event.feature}."))
 
     return emit
 

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -26,7 +25,6 @@ from ralph_tui.domain.events import (
 )
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.run.startup import project_read
-from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.event_scanner import Scan
 from ralph_tui.store.journal.journal import last_run, read_events, tail_events
 from ralph_tui.store.lock import LoopLock, Owner
@@ -72,40 +70,15 @@ async def follow_project(root: Path, sink: EventSink, settings: Settings | None 
 
     The events of another process's loop are emitted from its start. `LoopFound` means that its past events
     have been emitted, and `LoopLost` that the loop has ended or died. `ProjectUnreadable` reports a read error
-    once; after the error is fixed, earlier events are not repeated. A feature that is renamed is followed
-    under its new name.
+    once; after the error is fixed, earlier events are not repeated.
     """
-    begun = utc_now()
-    project = Project(root)
-    watcher = _ProjectWatcher(project, sink, settings or Settings())
+    watcher = _ProjectWatcher(Project(root), sink, settings or Settings())
     while True:
         try:
             await watcher.follow()
         except StoreError as error:
-            renamed = await asyncio.to_thread(_renamed, project, begun)
-            if renamed is not None:
-                project = renamed
-                watcher = _ProjectWatcher(project, sink, settings or Settings())
-                continue
             watcher.report_problem(str(error))
             await asyncio.sleep(AGAIN_SECONDS)
-
-
-def _renamed(project: Project, begun: datetime) -> Project | None:
-    """Return the project with the feature's new name if it was renamed since `begun`; None otherwise."""
-    feature = project.layout.feature
-    if not feature or project.layout.home.is_dir():
-        return None
-    try:
-        renamings = Project(project.root, "").look().project.renamed
-    except StoreError:
-        return None  # the caller reports its own error
-    name = feature
-    for one in renamings:
-        if one.old == name and one.at >= begun:
-            name = one.new
-    found = Project(project.root, name)
-    return found if name != feature and found.layout.home.is_dir() else None
 
 
 @dataclass

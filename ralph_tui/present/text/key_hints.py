@@ -186,7 +186,7 @@ _COMMAND_KEYS = (
     (r"ralph (?:discover )?\"[^`\"]*\"", "request"),
     (r"ralph edit TASK --model NAME", "model"),
     (r"ralph edit(?: [^`]*)?", "edit"),
-    (r"ralph breaker", "why"),
+    (r"ralph status", "why"),
     (r"ralph history", "history"),
     (r"ralph inject", "inject"),
     (r"ralph import [^`]*", "import_plan"),

@@ -64,16 +64,6 @@ class CompletionBook:
             return verification  # the mirror has already reported that it cannot keep a copy
         return verification.model_copy(update={"receipt": receipt.id})
 
-    def copy_for(self, other: Layout) -> None:
-        """Record the feature's completions again under the name that it is about to get."""
-        if not self.can_be_kept:
-            return
-        own = [r for r in self._read().values() if r.feature == self._layout.feature]
-        renamed = (r.model_copy(update={"feature": other.feature}) for r in own)
-        lines = b"".join(receipt.model_dump_json().encode() + b"\n" for receipt in renamed)
-        if lines:
-            append_durable(mirror_of(self._layout.root) / NAME, lines)
-
     def unrecorded(self, plan: ImplementationPlan) -> tuple[Task, ...]:
         """Return the complete tasks without a record, or nothing where no records can be kept."""
         if not self.can_be_kept:

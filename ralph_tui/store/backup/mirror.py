@@ -321,19 +321,6 @@ def set_aside(layout: Layout) -> bool:
     return bool(own)
 
 
-def rename_copies(before: Layout, after: Layout) -> None:
-    """Rename the copies of a renamed feature. Files that cannot be renamed are copied again later."""
-    try:
-        directory, old = mirror_of(before.root), copy_name(before, before.home)
-        for path in directory.glob(f"{old}--*"):
-            path.replace(directory / f"{copy_name(after, after.home)}{path.name[len(old) :]}")
-        work = directory / work_name(before.feature)
-        if work.is_dir():
-            work.rename(directory / work_name(after.feature))
-    except (OSError, StoreError):
-        return
-
-
 def work_name(feature: str) -> str:
     """Return the name of the directory with a feature's snapshots, beside the copies.
 

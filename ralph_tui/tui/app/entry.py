@@ -1,11 +1,8 @@
 """Opens the screen, and prints after it closes what could not be printed while it was open."""
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.events import LoopFinished
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.store.feature_choice import layout_of, pinned_feature
 from ralph_tui.tui.app.app import RalphApp
@@ -14,7 +11,6 @@ from ralph_tui.tui.terminal.garbage_collection import manual_collection
 from ralph_tui.tui.terminal.writer import quiet_stderr
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.events import EventSink
     from ralph_tui.tui.terminal.splash import Splash
 
 
@@ -54,24 +50,3 @@ def _print_summary(app: RalphApp) -> None:
     from ralph_tui.present.events.run_result import exit_summary
 
     sys.stderr.write("ralph: " + "\n".join(exit_summary(app.view, finished)) + "\n")
-
-
-def open_replay(launch: Launch, wanted: str) -> None:
-    """Open the screen on a past iteration and play it; nothing can be started from there."""
-    app = RalphApp(replay_launch(launch))
-    app.lifecycle.after_first_paint = lambda: app.lifecycle.handlers.pages.open(
-        "iterations", wanted=wanted, play=True
-    )
-    show(app)
-
-
-def replay_launch(launch: Launch) -> Launch:
-    """Return the launch without anything that starts a run or imports slow modules."""
-
-    async def refuse(_: "EventSink") -> LoopFinished:
-        message = "A replay cannot start a run."
-        raise RalphError(message, "To run the loop, start `ralph` in the project.")
-
-    return replace(
-        launch, run=refuse, run_request=None, run_replan=None, importer=None, warm_up=lambda: None
-    )

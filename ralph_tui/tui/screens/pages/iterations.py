@@ -99,12 +99,11 @@ class IterationsPage(ListDetailPage):
     transcript = getters.query_one("#transcript", Transcript)
     replay = getters.query_one(ReplayLine)
 
-    def __init__(self, library: JournalLibrary, *, wanted: str = "", play: bool = False) -> None:
-        """Show the iteration that `wanted` names (see `RunHistory.find`), or else the last; `play` replays it at once."""
+    def __init__(self, library: JournalLibrary, *, wanted: str = "") -> None:
+        """Show the iteration that `wanted` names (see `RunHistory.find`), or else the last."""
         super().__init__()
         self._library = library
         self._wanted = wanted
-        self._play_at_once = play
         self._chronicle = RunHistory()
         self._whole = False
         """Whether the whole journal has been read."""
@@ -214,10 +213,6 @@ class IterationsPage(ListDetailPage):
         self.text.border_title = Content(title)
         self._show_text()
         self.search_again()
-        if self._play_at_once:
-            self._play_at_once = False
-            self.open_contents()
-            self.replay.toggle()
 
     @property
     def _run(self) -> Run | None:
