@@ -1,6 +1,7 @@
 """Isolation for every test: no personal settings, no terminal quirks, no animation."""
 
 import gc
+import itertools
 import os
 import re
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from pytest_textual_snapshot import SVGImageExtension
+
+from tests.harness.in_process import spare_processes
 
 pytest_plugins = ["tests.harness.suite"]
 
@@ -79,19 +82,40 @@ def pytest_runtest_teardown() -> None:
         gc.freeze()
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where each test has its home; pytest's own numbers would take a look at all directories each time."""
+    return tmp_path_factory.mktemp("homes")
+
+
+_numbers = itertools.count()
+
+
 @pytest.fixture(autouse=True)
-def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def isolated(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home, UTC, and none of the developer's own environment."""
     for name in list(os.environ):
         if name in _PERSONAL or name.startswith(_PREFIXES):
             monkeypatch.delenv(name)
-    home = tmp_path_factory.mktemp("home")
+    home = homes / str(next(_numbers))
+    home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local" / "state"))
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
     return home
+
+
+@pytest.fixture
+def own_processes() -> None:
+    """Start the guard's child and a run's watchdog, as each `ralph` in a process of its own does."""
+
+
+@pytest.fixture(autouse=True)
+def in_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not LONG and "own_processes" not in request.fixturenames:
+        spare_processes(monkeypatch)
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from ralph_tui.guard.batch_check import check_lines
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.worker import judging
 
+pytestmark = pytest.mark.usefixtures("own_processes")
+
 POLICY = Policy(root=Path("/work/proj"))
 
 

@@ -15,6 +15,8 @@ from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.worker import CommandJudge
 from tests.harness.waiting import until
 
+pytestmark = pytest.mark.usefixtures("own_processes")
+
 POLICY = Policy(root=Path("/work/proj"))
 
 
