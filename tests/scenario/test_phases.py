@@ -108,7 +108,8 @@ def validates(passed: bool = True, *, times: int | None = None) -> str:
 
 
 async def test_the_whole_way_with_a_question_answered_from_another_process(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [], [HAS_FILE.format(name="a.txt")])
+    config = {"phases": {"building": {"baseline": True}}}
+    project = make_project(tmp_path, [], [HAS_FILE.format(name="a.txt")], config)
     controls = Controls(project)
 
     async def person(run: Run) -> None:
@@ -135,6 +136,7 @@ async def test_the_whole_way_with_a_question_answered_from_another_process(tmp_p
         Phase.VALIDATION,
     ]
     assert task_of(project, "a").status is TaskStatus.COMPLETE
+    assert sum("already failed" in notice.text for notice in run.of(ev.Notice)) == 1
     saved = json.loads((project / ".ralph/validation_report.json").read_text())
     assert saved["specs"][0]["criteria"][0]["evidence"] == "ls a.txt"
     for phase in ("discovery", "planning", "building"):

@@ -136,7 +136,7 @@ async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) ->
     failing = tuple(run.gate.baseline.failures())
     for command, what in failing:
         text = f"`{command}` already failed before this run ({what}). It must not get worse."
-        run.emit(ev.Notice(level="warning", text=text))
+        _warn_once(run, text)
     if not failing:
         return
     unchecked = await asyncio.to_thread(
@@ -147,6 +147,13 @@ async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) ->
         text = (
             f"These tasks have no command of their own and complete only when it passes: {names}."
         )
+        _warn_once(run, text)
+
+
+def _warn_once(run: RunContext, text: str) -> None:
+    """Warn of what phases find out one after the other, from the same baseline."""
+    if text not in run.gate.baseline.told:
+        run.gate.baseline.told.add(text)
         run.emit(ev.Notice(level="warning", text=text))
 
 

@@ -119,6 +119,8 @@ class Baseline:
         self.used = used
         self._store = CheckStore(root)
         self._record = BaselineRecord()
+        self.told: set[str] = set()
+        """The warnings that the run has given about it."""
 
     def load(self) -> bool:
         """Read the stored baseline; return whether there was one. Blocks."""

@@ -18,6 +18,8 @@ MOST_LINES = 1_000
 """The most lines of a diff shown to the person. A file whose diff does not fit is not part of the permission."""
 
 
+_NOT_COVERED = "This permission does not cover that file. To allow it, run `ralph edit TASK --may-change-checks`."
+
 _ORDER = re.compile(
     r"(?:^|[.;:!?,)\n][\s*#>-]*|\b(?:and|then|also|please)\s+)(?:remove|delete|drop|retire|prune)\b([^.;!?\n]*)",
     re.IGNORECASE,
@@ -79,7 +81,11 @@ def shown_changes(
     agreed: list[AllowedCheckChange] = []
     for path in paths:
         file = root / path
-        now = file.read_bytes() if file.is_file() else None
+        try:
+            now = file.read_bytes() if file.is_file() else None
+        except OSError as error:
+            lines.append(f"{path} cannot be read ({error.strerror}). {_NOT_COVERED}")
+            continue
         before, after = (
             (one or b"").decode("utf-8", "replace").splitlines() for one in (original(path), now)
         )
@@ -87,10 +93,7 @@ def shown_changes(
             difflib.unified_diff(before, after, f"before/{path}", f"now/{path}", lineterm="")
         )
         if len(lines) + len(diff) > MOST_LINES:
-            lines.append(
-                f"{path}: {len(diff):,} lines of changes do not fit here. This permission does not cover them. "
-                "To allow them, run `ralph edit TASK --may-change-checks`."
-            )
+            lines.append(f"{path}: {len(diff):,} lines of changes do not fit here. {_NOT_COVERED}")
             continue
         lines += diff
         digest = "" if now is None else hashlib.sha256(now).hexdigest()

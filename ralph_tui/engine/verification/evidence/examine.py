@@ -61,6 +61,8 @@ _LOAD_FAILURES = {
 """The output of runners that cannot load a reporter, by exit status."""
 _QUICK = 20.0
 """Seconds that a check may take if it runs once more for more evidence."""
+_WHOLE = 0.8
+"""The share of the known tests that a run has at least unless it stopped early."""
 _REMOVED = "a test runner's report was removed while the check ran"
 _NAMED = 5
 _OUTPUT_BYTES = 16 * 1024 * 1024
@@ -421,7 +423,7 @@ class Examiner:
             failing
             and failing.issubset(now.report.failing)
             and now.result.exit_code
-            and len(then.report.outcomes) >= 0.8 * len(before)  # not one that stopped early
+            and len(then.report.outcomes) >= _WHOLE * len(before)
         )
 
     async def _objection(

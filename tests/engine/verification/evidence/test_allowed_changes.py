@@ -86,12 +86,25 @@ def test_a_permission_is_for_the_content_that_was_shown(
     assert allowed_of(base, task) == ("test_b.py",)
 
 
-def test_a_permission_covers_no_file_whose_changes_are_too_many_to_show(tmp_path: Path) -> None:
+def test_a_permission_covers_no_file_whose_changes_cannot_all_be_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files = {"test_a.py": "line\n" * 5, "test_c.py": "line\n" * MOST_LINES, "test_d.py": "line\n"}
+    files["test_e.py"] = "line\n"
     base = begun(tmp_path, dict.fromkeys(files, ""))
     write(tmp_path, files)
-    diff, agreed = shown_changes(files, base.original, tmp_path)
+    read = Path.read_bytes
+
+    def unreadable(path: Path) -> bytes:
+        if path.name == "test_e.py":
+            raise PermissionError(13, "Permission denied")
+        return read(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", unreadable)
+        diff, agreed = shown_changes(files, base.original, tmp_path)
     assert len(diff.splitlines()) <= MOST_LINES + 1
+    assert "test_e.py cannot be read (Permission denied)" in diff
     assert "test_c.py: " in diff
     assert "--may-change-checks" in diff
     assert [change.path for change in agreed] == ["test_a.py", "test_d.py"]
