@@ -133,28 +133,22 @@ def tasks_to_come(plan: ImplementationPlan) -> list[Task]:
 
 
 async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) -> None:
-    failing = tuple(run.gate.baseline.failures())
-    for command, what in failing:
-        text = f"`{command}` already failed before this run ({what}). It must not get worse."
-        _warn_once(run, text)
-    if not failing:
-        return
-    unchecked = await asyncio.to_thread(
+    texts = [
+        f"`{command}` already failed before this run ({what}). It must not get worse."
+        for command, what in run.gate.baseline.failures()
+    ]
+    unchecked = texts and await asyncio.to_thread(
         lambda: [task.id for task in open_tasks if not run.gate.own_checks(task)]
     )
     if unchecked:
         names = shortlist(unchecked, _MAX_NAMED)
-        text = (
+        texts.append(
             f"These tasks have no command of their own and complete only when it passes: {names}."
         )
-        _warn_once(run, text)
-
-
-def _warn_once(run: RunContext, text: str) -> None:
-    """Warn of what phases find out one after the other, from the same baseline."""
-    if text not in run.gate.baseline.told:
-        run.gate.baseline.told.add(text)
-        run.emit(ev.Notice(level="warning", text=text))
+    for text in texts:
+        if text not in run.gate.baseline.told:
+            run.gate.baseline.told.add(text)
+            run.emit(ev.Notice(level="warning", text=text))
 
 
 async def unless_stopped(run: RunContext, work: Awaitable[T]) -> T | None:

@@ -6,7 +6,6 @@ nothing, so the run ends before anything is spent.
 
 import contextlib
 import hashlib
-import json
 import re
 import shutil
 from collections import Counter
@@ -27,7 +26,8 @@ from ralph_tui.domain.verification.verification import Tree
 from ralph_tui.engine.control.undo import tree_of
 from ralph_tui.engine.core.project_tree import files_of, is_project_file
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
-from ralph_tui.engine.verification.detection.python_declarations import PythonProject
+from ralph_tui.engine.verification.detection.named_tasks import read_package
+from ralph_tui.engine.verification.detection.python_declarations import PythonProject, table
 from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.classify import SUBJECT
 from ralph_tui.engine.verification.evidence.examine import Examined, is_linter
@@ -379,10 +379,13 @@ def _missing_program(code: int, output: str, root: Path, planned: str | None) ->
 def _missing_dependencies(command: str, output: str, root: Path) -> Obstacle | None:
     for place, words in placed_programs(command):
         directory = root / place
-        declared = _node_dependencies(directory)
+        package = read_package(DirectoryFiles(directory)) or {}
+        kinds = ("dependencies", "devDependencies")
+        declared = {name for kind in kinds for name in table(package, kind)}
         if not words or PurePosixPath(words[0]).name not in _NODE_PROGRAMS | declared:
             continue
-        installed = any((above / "node_modules").is_dir() for above in _up_to(root, directory))
+        above = (one for one in (directory, *directory.parents) if one.is_relative_to(root))
+        installed = any((one / "node_modules").is_dir() for one in above)
         missing = declared.intersection(_MISSING_NODE_MODULE.findall(output))
         absent = not installed and _NODE_MISSES.search(output)
         if declared and (missing or absent):
@@ -398,19 +401,6 @@ def _missing_dependencies(command: str, output: str, root: Path) -> Obstacle | N
                 reason=f"the dependency {name} is not installed", hint=_install_hint(root)
             )
     return None
-
-
-def _node_dependencies(directory: Path) -> frozenset[str]:
-    try:
-        data = json.loads((directory / "package.json").read_bytes())
-        return frozenset({*data.get("dependencies", {}), *data.get("devDependencies", {})})
-    except (OSError, ValueError, AttributeError, TypeError):
-        return frozenset()
-
-
-def _up_to(root: Path, directory: Path) -> Iterator[Path]:
-    yield directory
-    yield from (above for above in directory.parents if above.is_relative_to(root))
 
 
 def _not_prepared(output: str, root: Path) -> Obstacle | None:

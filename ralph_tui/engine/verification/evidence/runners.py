@@ -1,7 +1,6 @@
 """Recognize the test runners that a check starts, and make them write reports for ralph."""
 
 import contextlib
-import json
 import os
 import re
 import shlex
@@ -11,6 +10,9 @@ from pathlib import Path, PurePosixPath
 
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.verification.verification import RunnerKind
+from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
+from ralph_tui.engine.verification.detection.named_tasks import read_package
+from ralph_tui.engine.verification.detection.python_declarations import table
 
 REPORTERS = Path(__file__).parent / "reporters"
 """The directory of the reporters that test runners load; no agent may write to it."""
@@ -355,7 +357,5 @@ def package_script(words: Sequence[str], root: Path) -> str:
     names = [word for word in left[1:] if not word.startswith("-") and word != "run"]
     if not names:
         return ""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        scripts = json.loads((root / "package.json").read_bytes()).get("scripts", {})
-        return str(scripts.get("test" if names[0] in _SCRIPT_NAMES else names[0], ""))
-    return ""
+    scripts = table(read_package(DirectoryFiles(root)) or {}, "scripts")
+    return str(scripts.get("test" if names[0] in _SCRIPT_NAMES else names[0], ""))

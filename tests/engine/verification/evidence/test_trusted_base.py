@@ -1,6 +1,5 @@
 """The trusted base: whose changes enter it, and what a claim is compared with."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -214,14 +213,6 @@ def test_what_takes_the_place_of_pytest_steers_and_dependencies_do_not() -> None
     )
     more = before + b'dependencies = ["rich"]\n[tool.uv]\nindex-url = "https://example.org"\n'
     assert controlling_part("pyproject.toml", more) == controlling_part("pyproject.toml", before)
-
-
-def test_package_scripts_steer_and_dependencies_do_not() -> None:
-    before = json.dumps({"scripts": {"test": "jest"}, "dependencies": {}}).encode()
-    after = json.dumps({"scripts": {"test": "true"}, "dependencies": {"a": "1"}}).encode()
-    assert controlling_part("package.json", before) != controlling_part("package.json", after)
-    merged = json.loads(with_original_part("package.json", after, before))
-    assert merged == {"scripts": {"test": "jest"}, "dependencies": {"a": "1"}}
 
 
 @pytest.mark.long
