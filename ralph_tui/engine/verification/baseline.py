@@ -63,7 +63,6 @@ class BaselineFailure(Model):
 
     exit_code: int
     outcomes: dict[str, str] = Field(default_factory=dict)
-    """The outcome of each test, if the runner reported them."""
     tail: str = ""
 
     @property
@@ -105,7 +104,7 @@ class BaselineRecord(Model):
     commands: tuple[str, ...] = ()
     red: dict[str, BaselineFailure] = Field(default_factory=dict)
     outcomes: dict[str, dict[str, str]] = Field(default_factory=dict)
-    """The outcome of each test by command, for the commands whose runners reported them."""
+    """By command, of those whose runners report tests."""
     green: tuple[str, ...] = ()
     """The commands that passed, among them criteria of open tasks."""
     needs_ci: bool = False
@@ -120,7 +119,6 @@ class Baseline:
         self._store = CheckStore(root)
         self._record = BaselineRecord()
         self.told: set[str] = set()
-        """The warnings that the run has given about it."""
 
     def load(self) -> bool:
         """Read the stored baseline; return whether there was one. Blocks."""

@@ -142,12 +142,10 @@ class JudgeTree(PlacedTree):
     """The tree in which a check is judged, with the person's environment and a repository of its own."""
 
     def __init__(self, root: Path, store: SnapshotStore | None = None) -> None:
-        """Judge checks of the project at `root`."""
         super().__init__(root, "judge", store)
         self.base = ""
         """The tree of the project when the run began."""
         self.mounts: tuple[Mount, ...] = ()
-        """What the sandbox shows a command in the tree."""
         self.left_out: tuple[str, ...] = ()
         """What no tree holds: too large, not readable, or a repository of its own."""
         self.told = False

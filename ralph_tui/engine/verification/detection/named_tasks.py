@@ -25,7 +25,6 @@ _LOCK_OF = {
     "Cargo.toml": "Cargo.lock", "go.mod": "go.sum", "mix.exs": "mix.lock", "Gemfile": "Gemfile.lock",
     "composer.json": "composer.lock", "Package.swift": "Package.resolved", "Pipfile": "Pipfile.lock",
 }  # fmt: skip
-"""The lock file that belongs to a manifest, whatever tool there is."""
 _USUAL: dict[CheckKind, tuple[str, ...]] = {
     CheckKind.TESTS: ("test", "tests", "pytest", "unit", "py"),
     CheckKind.TYPECHECK: (

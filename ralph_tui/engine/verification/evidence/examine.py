@@ -116,7 +116,6 @@ class Examined(Model):
     place: Place = Place.HERE
     outcomes: dict[str, str] = Field(default_factory=dict)
     judged: dict[str, str] = Field(default_factory=dict)
-    """The outcome of each test in the judge tree."""
     runs: tuple[TreeRun, ...] = ()
     flaky: tuple[str, ...] = ()
     """Tests that failed at first and passed when they ran again."""
@@ -135,8 +134,6 @@ class Examined(Model):
 
 
 class _Ran(Model):
-    """One run of a check: its result and its report."""
-
     result: CommandResult
     report: TestReport
 
