@@ -1,6 +1,6 @@
 """Rules of the suite: which tests run alone, and which may be skipped.
 
-A test marked `serial` waits for real time or a real terminal. It runs last, and nothing else runs beside it: each test of a
+A test marked `serial` measures real time. It runs last, and nothing else runs beside it: each test of a
 worker holds a lock, the parallel ones together, a serial one alone. A lock needs nothing of xdist's schedulers, and the kernel
 takes it back from a worker that crashes. Who waits for it has not begun: a test's timeout starts after its lock.
 

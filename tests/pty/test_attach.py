@@ -22,8 +22,6 @@ from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import Terminal, terminal
 
-pytestmark = pytest.mark.serial
-
 
 def owner_pid(project: Path) -> int | None:
     owner = LoopLock(Project(project).layout).owner()

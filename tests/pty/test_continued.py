@@ -14,9 +14,7 @@ import pexpect
 import psutil
 import pytest
 
-from tests.harness.waiting import wait_until
-
-pytestmark = pytest.mark.serial
+from tests.harness.waiting import PATIENCE, wait_until
 
 HEARD = 7
 
@@ -46,7 +44,9 @@ os._exit(app.return_code)  # no flush: the terminal may be gone
 @pytest.fixture
 def shown(tmp_path: Path) -> "pexpect.spawn[bytes]":
     environment = {**os.environ, "TERM": "xterm-256color"}
-    return pexpect.spawn(sys.executable, ["-c", SHOWN], env=environment, dimensions=(24, 80))
+    return pexpect.spawn(
+        sys.executable, ["-c", SHOWN], env=environment, dimensions=(24, 80), timeout=PATIENCE
+    )
 
 
 def test_one_thread_reads_the_keys_and_a_closed_terminal_leaves_no_process(
