@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.config.load import load_settings
-from ralph_tui.config.retired import RETIRED
 from ralph_tui.config.setting_names import known_keys
 from ralph_tui.config.settings import Settings
+from ralph_tui.config.yaml_reader import GONE
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.verification.check_commands import CheckKind
 from ralph_tui.engine.verification.detection.project_checks import checks_of
@@ -144,5 +144,5 @@ def test_every_setting_that_a_page_names_exists(page: Path) -> None:
         for name in NAMED.findall(page.read_text(encoding="utf-8"))
         if name.split(".")[0] in roots and not name.endswith((".md", ".json", ".yaml", ".txt"))
     }
-    gone = set(RETIRED) if page.name in ("settings.md", "differences.md") else set()
+    gone = set(GONE) if page.name in ("settings.md", "differences.md") else set()
     assert named - NAMES - SECTIONS == gone

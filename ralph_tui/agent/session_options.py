@@ -117,7 +117,7 @@ def session_options(
         env={
             **TRIMMED_REQUEST,
             "CLAUDE_CODE_MAX_RETRIES": str(spec.max_api_retries),
-            "API_TIMEOUT_MS": str(spec.api_timeout_seconds * 1000),
+            "API_TIMEOUT_MS": str(max(600, spec.idle_timeout_seconds) * 1000),
             "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS": idle_ms,
             "CLAUDE_STREAM_FIRST_BYTE_TIMEOUT_MS": idle_ms,
             **spec.environment,

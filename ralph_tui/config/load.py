@@ -10,12 +10,11 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ralph_tui.config.env_vars import environment_entries
-from ralph_tui.config.retired import retirement_notice
 from ralph_tui.config.setting_names import description, is_mapping, known_keys
 from ralph_tui.config.settings import Settings
 from ralph_tui.config.step_settings import StepBreaker, StepSettings
 from ralph_tui.config.variables import expanded
-from ralph_tui.config.yaml_reader import Entry, read_entries, read_retired, unknown_setting
+from ralph_tui.config.yaml_reader import Entry, read_entries, unknown_setting
 from ralph_tui.domain.documents.extensions import McpServer
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.sanitize import one_line
@@ -79,11 +78,6 @@ def value_sources(
 def unexpanded_values(root: Path) -> Mapping[str, object]:
     chosen = _effective_entries(root, _NO_OVERRIDES, None, None)
     return {key: entry.written for key, entry in chosen.items() if entry.written is not None}
-
-
-def old_settings_notice(root: Path) -> str:
-    found = [old for path in dict.fromkeys(config_paths(root)) for old in read_retired(path)]
-    return retirement_notice(found, lambda where: short_source(where, root))
 
 
 def short_source(source: str, root: Path) -> str:

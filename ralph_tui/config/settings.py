@@ -288,13 +288,7 @@ class BreakerSettings(Model):
         5,
         description="Iterations in a row without a completed task in which the same command is denied. 0: never.",
     )
-    max_collapses: Count = Field(
-        3, description="Iterations with at least 70 % less output than usual."
-    )
     max_tests_only: Count = Field(3, description="Iterations that only ran or wrote tests.")
-    max_refused_claims: Count = Field(
-        3, description="Tasks in a row whose claims the checks reject."
-    )
     cooldown_minutes: Annotated[float, Field(ge=0, le=WEEK_MINUTES, allow_inf_nan=False)] = Field(
         30,
         description="Minutes after which an open breaker that waits for you allows one more iteration. 0: never.",
@@ -448,13 +442,9 @@ class AgentSettings(Model):
         (),
         description="Claude Code settings to load: user, project, local. None by default, because they can run hooks.",
     )
-    include_claude_md: bool = Field(
-        default=True, description="Include the project's CLAUDE.md in the prompt."
-    )
     max_api_retries: Count = Field(
         10, description="Maximum number of retries by the CLI when the API is overloaded."
     )
-    api_timeout_seconds: Seconds = Field(600, description="Timeout of an API response, in seconds.")
     idle_timeout_seconds: Seconds = Field(
         300,
         description="Seconds without output after which the CLI is considered stuck and the turn ends.",

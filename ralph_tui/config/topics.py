@@ -52,7 +52,6 @@ TOPICS = (
             "limits.backoff_seconds",
             "limits.max_outage_minutes",
             "agent.max_api_retries",
-            "agent.api_timeout_seconds",
             "agent.idle_timeout_seconds",
         ),
     ),

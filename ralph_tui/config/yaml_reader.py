@@ -10,14 +10,8 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from ralph_tui.config.retired import (
-    RETIRED,
-    SANDBOX,
-    RetiredEntry,
-    check_retired,
-    switches_sandbox_off,
-)
 from ralph_tui.config.setting_names import children, is_mapping, known_keys, nearest, sections
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.sanitize import one_line
@@ -27,6 +21,21 @@ MOST_NESTED = 1_000
 
 NAMED_LISTS = frozenset({"phases.building.backpressure"})
 """Lists that may also be written as a mapping, with a name for each item."""
+
+
+class Gone(NamedTuple):
+    """A setting that never had an effect: the values that say what ralph always does, and what to do about others."""
+
+    always: tuple[str, ...]
+    hint: str
+
+
+GONE: Mapping[str, Gone] = {
+    "project.root": Gone((".", "./"), "To work elsewhere, run `ralph init` there."),
+    "build.tool": Gone(("uv",), "build.test_command and its neighbors name other commands."),
+    "git.read_only": Gone(("true",), "git.commit lets ralph commit the work itself."),
+    "safety.sandbox_enabled": Gone(("true",), "Write `safety.sandbox: off`, `auto` or `required`."),
+}
 
 
 @dataclass(frozen=True)
@@ -44,8 +53,8 @@ class Entry:
 
 
 def unknown_setting(key: str, where: str) -> ConfigError:
-    if gone := RETIRED.get(key):
-        return ConfigError(f"{where}: {key} is no longer a setting: {gone.why}.", gone.hint)
+    if gone := GONE.get(key):
+        return ConfigError(f"{where}: {key} is no longer a setting.", gone.hint)
     found = nearest(key)
     section = key.rpartition(".")[0]
     if found:
@@ -65,26 +74,6 @@ def read_entries(path: Path) -> tuple[Entry, ...]:
 
 def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
     """Read the settings in the text of a YAML file. Errors name `path`."""
-    return _without_retired(_all_entries(text, path))
-
-
-def read_retired(path: Path) -> tuple[RetiredEntry, ...]:
-    return tuple(e for e in _all_entries(read_text(path), path) if isinstance(e, RetiredEntry))
-
-
-def _without_retired(entries: tuple[Entry | RetiredEntry, ...]) -> tuple[Entry, ...]:
-    """Return the current settings. A removed sandbox switch counts as its replacement unless that is set, too."""
-    given = [entry for entry in entries if isinstance(entry, Entry)]
-    if all(entry.key != SANDBOX for entry in given):
-        given += [
-            Entry(SANDBOX, "off", old.where)
-            for old in entries
-            if isinstance(old, RetiredEntry) and switches_sandbox_off(old)
-        ]
-    return tuple(given)
-
-
-def _all_entries(text: str, path: Path) -> tuple[Entry | RetiredEntry, ...]:
     if not text.strip():
         return ()
     import yaml
@@ -163,7 +152,7 @@ def _unreadable(path: Path, why: str) -> ConfigError:
 
 def _section_entries(
     node: object, section: str, path: Path, seen: dict[str, int]
-) -> Iterator[Entry | RetiredEntry]:
+) -> Iterator[Entry]:
     """Yield the entries of one mapping node. The known sections limit the depth.
 
     Args:
@@ -195,10 +184,8 @@ def _section_entries(
         known[key] = line
         if key in sections() and key:
             yield from _section_entries(value, key, path, seen)
-        elif key in RETIRED:
-            yield check_retired(
-                key, "" if _is_empty(value) else _scalar_or_list(value, key, path), here
-            )
+        elif key in GONE and str(value.value).casefold() in GONE[key].always:
+            continue
         elif key not in known_keys():
             raise unknown_setting(key, here)
         elif not _is_empty(value):

@@ -580,16 +580,6 @@ def test_settings_are_shown_with_their_source(project: Path) -> None:
     assert lines[at + 1].split() == ["models.primary", '"haiku"', "project", ".ralph/config.yaml:2"]
 
 
-def test_a_setting_that_is_gone_is_named_once_beside_the_data(project: Path) -> None:
-    Layout(project).config.write_text("build: {tool: uv}\n", encoding="utf-8")
-    said = "ralph: build.tool (project .ralph/config.yaml:1) is no longer a setting. Delete the line.\n"
-    for command in (("config", "show"), ("run", "--dry-run")):
-        done = inside(*command, cwd=project)
-        assert done.stderr.count(said) == 1, done.stderr
-    found = json.loads(inside("doctor", "--json", cwd=project).stdout)
-    assert "build.tool" in next(f["text"] for f in found if f["name"] == "config")
-
-
 @pytest.mark.usefixtures("no_layers")
 def test_doctor_explains_itself_without_a_project(tmp_path: Path) -> None:
     done = inside("doctor", cwd=tmp_path)

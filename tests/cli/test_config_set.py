@@ -50,7 +50,7 @@ def test_a_list_is_a_list(root: Path, value: str) -> None:
         ("models.primry", "x", "Did you mean 'models.primary'?"),
         ("models", "x", "unknown setting 'models'"),
         ("phases.building.max_iterations", "many", "must be a whole number, not 'many'"),
-        ("git.read_only", "false", "is no longer a setting: an agent never writes to git"),
+        ("git.read_only", "false", "git.read_only is no longer a setting"),
         ("context.budget_percent", "76", "must be below"),
         ("phases.building.backpressure", "[a", "is not a list"),
         ("phases.building.backpressure", "[[a]]", "phases.building.backpressure"),

@@ -13,15 +13,14 @@ from ralph_tui.config.env_vars import VARIABLES
 from ralph_tui.config.load import (
     config_paths,
     load_settings,
-    old_settings_notice,
     short_source,
     value_sources,
 )
-from ralph_tui.config.retired import RETIRED
 from ralph_tui.config.setting_names import description, known_keys, topics
 from ralph_tui.config.settings import Settings
 from ralph_tui.config.template import template
 from ralph_tui.config.topics import TOPICS
+from ralph_tui.config.yaml_reader import GONE
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.variable_references import Reference
 from ralph_tui.store.layout import Layout
@@ -133,7 +132,7 @@ def test_every_key_of_the_seeds_example_is_known() -> None:
 
     assert set(leaves(yaml.safe_load(SEEDS.read_text(encoding="utf-8")))) <= set(
         known_keys()
-    ) | set(RETIRED)
+    ) | set(GONE)
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
@@ -190,9 +189,14 @@ def test_a_plain_version_keeps_its_zero(tmp_path: Path) -> None:
         ("git:\n  read_only: no\n", 2, "no longer a setting", "git.commit"),
         ("models: {primary: a}\nmodels.primary: b\n", 2, "set twice, first in line 1", "Remove"),
         ("git:\n  allowed_operations: [log, push]\n", 2, "used for reading", "all"),
-        ("build:\n  tool: poetry\n", 2, "ralph finds the tools", "build.test_command"),
-        ("project:\n  root: ../other\n", 2, "that contains .ralph", "`ralph init`"),
-        ("safety:\n  sandbox_enabled: maybe\n", 2, "safety.sandbox replaces", "Delete the line"),
+        ("build:\n  tool: poetry\n", 2, "build.tool is no longer", "build.test_command"),
+        ("project:\n  root: ../other\n", 2, "project.root is no longer", "`ralph init`"),
+        (
+            "safety:\n  sandbox_enabled: maybe\n",
+            2,
+            "sandbox_enabled is no longer",
+            "safety.sandbox: off",
+        ),
         ("phases:\n  building:\n    backpressure: x\n", 3, "must be a list", "gate accepts"),
         ("agent:\n  setting_sources: [usr]\n", 2, "not 'usr'", "hooks"),
         ("agent:\n  standby_session: 2\n", 2, "true or false, not '2'", "default is true"),
@@ -347,36 +351,18 @@ def test_each_topic_has_settings_that_stand_together() -> None:
     ]
 
 
-def test_settings_that_are_gone_load_with_one_notice(isolated: Path, tmp_path: Path) -> None:
+def test_settings_that_are_gone_load_where_they_say_what_ralph_always_does(tmp_path: Path) -> None:
     write(tmp_path, SEEDS.read_text(encoding="utf-8"))
-    write(isolated, "git.read_only: true\n")
-    assert old_settings_notice(tmp_path) == (
-        "git.read_only (user ~/.ralph/config.yaml:1), project.root (project .ralph/config.yaml:3), "
-        "build.tool (project .ralph/config.yaml:7), safety.sandbox_enabled (project .ralph/config.yaml:33)"
-        " and git.read_only (project .ralph/config.yaml:45) are no longer settings. Delete the lines."
-    )
     assert load_settings(tmp_path, environ={}).safety.sandbox == "auto"
 
 
-@pytest.mark.parametrize(
-    ("text", "mode"),
-    [
-        ("safety: {sandbox_enabled: false}", "off"),
-        ("safety.sandbox_enabled: no", "off"),
-        ("safety: {sandbox_enabled: true}", "auto"),
-        ("safety: {sandbox_enabled: false, sandbox: required}", "required"),
-        ("safety: {sandbox: auto, sandbox_enabled: false}", "auto"),
-        ("safety: {sandbox_enabled: }", "auto"),
-    ],
-)
-def test_the_old_switch_of_the_sandbox_never_opens_what_the_new_one_closes(
-    tmp_path: Path, text: str, mode: str
+@pytest.mark.parametrize("value", ["false", "no", "", "[true]"])
+def test_the_old_switch_of_the_sandbox_never_changes_it_silently(
+    tmp_path: Path, value: str
 ) -> None:
-    write(tmp_path, text)
-    assert load_settings(tmp_path, environ={}, home=tmp_path / "n").safety.sandbox == mode
-    said = old_settings_notice(tmp_path)
-    assert said.startswith("safety.sandbox_enabled (project .ralph/config.yaml:1) is no longer")
-    assert ("write `safety.sandbox: off` instead" in said) == ("false" in text or "no" in text[-2:])
+    write(tmp_path, f"safety: {{sandbox_enabled: {value}}}")
+    with pytest.raises(ConfigError, match=r"config\.yaml:1: safety\.sandbox_enabled is no longer"):
+        load_settings(tmp_path, environ={}, home=tmp_path / "n")
 
 
 def test_a_source_names_its_layer(isolated: Path, tmp_path: Path) -> None:

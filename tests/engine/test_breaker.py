@@ -26,16 +26,8 @@ SIGNALS: Mapping[str, tuple[str, IterationVerdict, str]] = {
         "denials", IterationVerdict(is_failure=True, denied="git push", evidence="a: no"),
         "a: no (denied: git push)",
     ),
-    "circuit_breaker.max_collapses": (
-        "output collapse", IterationVerdict(is_failure=True, output_tokens=299, evidence="a: no"),
-        "a: no (299 output tokens, usual 1000)",
-    ),
     "circuit_breaker.max_tests_only": (
         "tests only", IterationVerdict(is_failure=True, tests_only=True, evidence="a: no"), "a: no",
-    ),
-    "circuit_breaker.max_refused_claims": (
-        "refused claims", IterationVerdict(is_failure=True, refused_claim=True, evidence="a: no"),
-        "a: no",
     ),
     "safety.cost_limits.total": (
         "cost", IterationVerdict(is_failure=False, cost_usd=1.0), "",
@@ -54,7 +46,6 @@ def configured(home: Path, values: Mapping[str, object]) -> CircuitBreaker:
 def test_each_signal_opens_at_its_setting_and_is_off_at_zero(key: str, tmp_path: Path) -> None:
     name, counts, evidence = SIGNALS[key]
     breaker, off = configured(tmp_path, {key: 2}), configured(tmp_path, {})
-    assert {s.name for s in breaker.signals()} == {name for name, _, _ in SIGNALS.values()}
     for state in (BreakerState.CLOSED, BreakerState.OPEN):
         breaker = breaker.record_iteration(counts)
         off = off.record_iteration(counts)

@@ -81,9 +81,7 @@ async def test_memory_stays_flat(tmp_path: Path) -> None:
         "max_stagnation_iterations",
         "max_same_error",
         "max_denied",
-        "max_collapses",
         "max_tests_only",
-        "max_refused_claims",
     ]
     overrides = {f"circuit_breaker.{name}": 0 for name in off}
     overrides |= {"limits.max_attempts_per_task": 0, "limits.max_iterations_per_task": 0}

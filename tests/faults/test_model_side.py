@@ -59,7 +59,7 @@ async def test_a_message_larger_than_the_sdk_reads_by_default_ends_nothing(tmp_p
     assert max(map(len, journal.read_text().splitlines())) < 100_000, "what is kept is bounded"
 
 
-SILENT = {"agent.idle_timeout_seconds": 2, "agent.api_timeout_seconds": 600}
+SILENT = {"agent.idle_timeout_seconds": 2}
 
 
 @pytest.mark.parametrize("fault", ["hang", *also_long("stall")])

@@ -27,7 +27,6 @@ def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
 
     from ralph_tui.config.load import (
         load_settings,
-        old_settings_notice,
         short_source,
         unexpanded_values,
         value_sources,
@@ -39,8 +38,6 @@ def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     root = project_directory(project_root)
     settings, sources, written = load_settings(root), value_sources(root), unexpanded_values(root)
     values = {key: written.get(key, value_of(settings, key)) for key in known_keys()}
-    if old := old_settings_notice(root):
-        note(old)
     if as_json:
         out_json(
             {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ralph_tui.cli.console import no_screen, note, out
+from ralph_tui.cli.console import no_screen, out
 from ralph_tui.cli.options import BuildOptions, RunOptions, examples, takes_run_options
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.cli.run.mode import may_prompt, show_run
@@ -154,7 +154,6 @@ def _start(
 
         request = _request(words, only, options, interactive=interactive)
         root = find_project(options.project_root).root
-        _warn_of_old_settings(root)
         overrides = _overrides(only, options)
         if known is not None:
             request = replace(request, known=known)
@@ -178,13 +177,6 @@ def _start(
     )
 
 
-def _warn_of_old_settings(root: Path) -> None:
-    from ralph_tui.config.load import old_settings_notice
-
-    if old := old_settings_notice(root):
-        note(old)
-
-
 def _look_ahead(words: list[str] | None, only: str | None, options: RunOptions) -> int:
     from ralph_tui.cli.run.dry_run_report import show_next_run
 
@@ -192,7 +184,6 @@ def _look_ahead(words: list[str] | None, only: str | None, options: RunOptions) 
     prompts = may_prompt(as_json=options.as_json, may_ask=not options.no_input)
     request = _request(words, only, options, interactive=on_screen or prompts)
     root = find_project(options.project_root).root
-    _warn_of_old_settings(root)
     return show_next_run(
         root,
         _overrides(only, options),

@@ -14,7 +14,7 @@ from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.doctor.guard_layers import Finding, check_layers
 from ralph_tui.cli.doctor.preflight import first_words, needs_uv, plan_of_another, uv_version
 from ralph_tui.cli.doctor.trial import last_trial, try_checks_of
-from ralph_tui.config.load import config_paths, load_settings, old_settings_notice
+from ralph_tui.config.load import config_paths, load_settings
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
 from ralph_tui.domain.events import Notice
@@ -197,8 +197,7 @@ def _config(root: Path) -> str:
         project, known = Project(root, ""), StepLog()
     check_steps(project, settings, known)
     used = [str(path) for path in config_paths(root) if path.exists()]
-    old = old_settings_notice(root)
-    return (", ".join(used) if used else "defaults") + (f". {old}" if old else "")
+    return ", ".join(used) or "defaults"
 
 
 def _plan(root: Path | None) -> Finding:
@@ -347,8 +346,6 @@ def readiness(root: Path) -> Iterator[Notice]:
         yield Notice(text=f"The gate runs {listed} for every task.")
     for text in last_trial(root).values():
         yield Notice(text=f"Tried: {text}.")
-    if old := old_settings_notice(root):
-        yield Notice(level="warning", text=old)
     wrong = [f for f in found if not f.ok and f.name not in SHOWN_ON_SCREEN]
     for finding in wrong:
         advice = f" {finding.advice}" if finding.advice else ""

@@ -65,7 +65,6 @@ class SessionSpec(Model):
     sandbox: Sandbox | None = None
     """The operating system's sandbox for commands, if any."""
     max_api_retries: Count = 10
-    api_timeout_seconds: Count = 600
     idle_timeout_seconds: Count = 300
 
 

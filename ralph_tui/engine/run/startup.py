@@ -110,9 +110,7 @@ def with_thresholds(breaker: CircuitBreaker, settings: Settings) -> CircuitBreak
             "max_stagnation_iterations": limits.max_stagnation_iterations,
             "max_same_error": limits.max_same_error,
             "max_denied": limits.max_denied,
-            "max_collapses": limits.max_collapses,
             "max_tests_only": limits.max_tests_only,
-            "max_refused_claims": limits.max_refused_claims,
             "max_cost_usd": settings.safety.cost_limits.total,
         }
     )

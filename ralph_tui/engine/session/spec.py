@@ -109,9 +109,7 @@ def _own_specs(project: Project) -> tuple[str, ...]:
 def _system_prompt(
     project: Project, settings: Settings, phase: Phase, checks: ProjectChecks, *, rules: str = ""
 ) -> str:
-    claude_md = ""
-    if settings.agent.include_claude_md:
-        claude_md = project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
+    claude_md = project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
     template = builtin_template(rules) if rules else ""
     specs = project.layout.specs.relative_to(project.root).as_posix()
     allowed = settings.git.allowed_operations
@@ -155,7 +153,6 @@ def spec_maker(
         environment=dict(environment),
         sandbox=sandbox if "Bash" in tools else None,
         max_api_retries=settings.agent.max_api_retries,
-        api_timeout_seconds=int(settings.agent.api_timeout_seconds),
         idle_timeout_seconds=int(settings.agent.idle_timeout_seconds),
     )
 
