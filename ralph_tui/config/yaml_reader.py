@@ -23,18 +23,22 @@ NAMED_LISTS = frozenset({"phases.building.backpressure"})
 """Lists that may also be written as a mapping, with a name for each item."""
 
 
-class Gone(NamedTuple):
+class FormerSetting(NamedTuple):
     """A setting that never had an effect: the values that say what ralph always does, and what to do about others."""
 
     always: tuple[str, ...]
     hint: str
 
 
-GONE: Mapping[str, Gone] = {
-    "project.root": Gone((".", "./"), "To work elsewhere, run `ralph init` there."),
-    "build.tool": Gone(("uv",), "build.test_command and its neighbors name other commands."),
-    "git.read_only": Gone(("true",), "git.commit lets ralph commit the work itself."),
-    "safety.sandbox_enabled": Gone(("true",), "Write `safety.sandbox: off`, `auto` or `required`."),
+GONE: Mapping[str, FormerSetting] = {
+    "project.root": FormerSetting((".", "./"), "To work elsewhere, run `ralph init` there."),
+    "build.tool": FormerSetting(
+        ("uv",), "build.test_command and its neighbors name other commands."
+    ),
+    "git.read_only": FormerSetting(("true",), "git.commit lets ralph commit the work itself."),
+    "safety.sandbox_enabled": FormerSetting(
+        ("true",), "Write `safety.sandbox: off`, `auto` or `required`."
+    ),
 }
 
 
