@@ -535,7 +535,6 @@ DASHBOARD: dict[str, Picture] = {
     "held": Picture(SMALL, told(held), ("1",)),
     "status": Picture(SMALL, told(busy), ("3",)),
     "search": Picture(None, told(feed.failed_gate), ("slash", *"pytest"), " of "),
-    "jump": Picture(MEDIUM, told(feed.failed_gate), ("1", "o")),
     "toast": Picture(None, told(feed.failed_gate), ("b",), "already running"),
 }
 

@@ -26,7 +26,6 @@ from ralph_tui.tui.screens.dialogs.command_palette import Palette
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
-from ralph_tui.tui.screens.dialogs.jump import Jump
 from ralph_tui.tui.screens.dialogs.menu import TASK_LETTERS, ShareMenu, TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.preview import UndoDialog
@@ -154,7 +153,6 @@ DURING_A_RUN = (
     Row("share", opens(ShareMenu)),
     Row("copy_all", copies("demo-06"), first=("1",), keys=("Y",)),
     Row("export", says("Saved: .ralph/exports"), first=("1",), keys=("E",)),
-    Row("jump", opens(Jump)),
     Row("tasks", stands_in("tasks"), first=("2",)),
     Row("activity", stands_in("activity"), first=("1",)),
     Row("status", stands_in("status"), first=("1",)),

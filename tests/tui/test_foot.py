@@ -10,18 +10,15 @@ import pytest
 
 from ralph_tui.present.text.key_hints import foot_lines, is_key, key_name
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
-from ralph_tui.tui.screens.dialogs.jump import Jump
 from ralph_tui.tui.widgets.file_completion import KEYS, FileCompletion
 from ralph_tui.tui.widgets.footer import DialogFooter
 from ralph_tui.tui.widgets.text_recall import FILES
 from tests.tui.conftest import screen_text, until
 from tests.tui.feed import FakeControls
-from tests.tui.pictures import DASHBOARD, DIALOGS, MEDIUM, SMALL, Size
+from tests.tui.pictures import DIALOGS, MEDIUM, SMALL, Size
 from tests.tui.test_pictures import calm, staged
 
 LITTLE: Size = (60, 20)
-
-LAYERS = {**DIALOGS, "jump": DASHBOARD["jump"]}
 
 DAILY = {("question", LITTLE), ("plan_approval", LITTLE)}
 
@@ -40,7 +37,7 @@ def _cases() -> list[object]:
             id=f"{name}-{size[0]}x{size[1]}-{theme}",
             marks=() if (name, size) in DAILY and not theme else pytest.mark.long,
         )
-        for name in LAYERS
+        for name in DIALOGS
         for size, theme in looks
     ]
 
@@ -49,7 +46,7 @@ def _cases() -> list[object]:
 async def test_under_every_dialog_are_its_own_keys_whole_and_bound(
     tmp_path: Path, name: str, size: Size, theme: str
 ) -> None:
-    app, look = staged(replace(LAYERS[name], shows=""), tmp_path, theme=theme)
+    app, look = staged(replace(DIALOGS[name], shows=""), tmp_path, theme=theme)
     async with app.run_test(size=size, notifications=True) as pilot:
         await look(pilot)
         foot = app.screen.query_one(DialogFooter)
@@ -63,12 +60,11 @@ async def test_under_every_dialog_are_its_own_keys_whole_and_bound(
         assert not theme or "slug-demo" in shown[0], "the dashboard is seen"
         said = [piece.text for line in lines for piece in line if piece.is_key]
         assert set(NEEDED.get(name, "").split()) <= set(said)
-        if not isinstance(app.screen, Jump):
-            bound = app.screen.active_bindings
-            typed = {"enter", "j", "k"} if isinstance(app.screen, Confirm) else set()
-            if any(one.is_open for one in app.screen.query(FileCompletion)):
-                typed |= KEYS
-            assert [key for key in said if not _is_bound(key, {*bound, *typed})] == []
+        bound = app.screen.active_bindings
+        typed = {"enter", "j", "k"} if isinstance(app.screen, Confirm) else set()
+        if any(one.is_open for one in app.screen.query(FileCompletion)):
+            typed |= KEYS
+        assert [key for key in said if not _is_bound(key, {*bound, *typed})] == []
 
 
 def _is_bound(key: str, bound: set[str]) -> bool:
@@ -87,8 +83,7 @@ RANGE = re.compile(r"\d-\d")
     "name",
     [
         pytest.param(name, marks=() if name == "permission" else pytest.mark.long)
-        for name in LAYERS
-        if name != "jump"
+        for name in DIALOGS
     ],
 )
 async def test_what_the_foot_says_is_done_by_one_of_its_keys(
@@ -117,7 +112,7 @@ class _Seen(NamedTuple):
 
 
 async def _pressed(directory: Path, name: str, key: str) -> _Seen:
-    app, look = staged(replace(LAYERS[name], shows=""), directory)
+    app, look = staged(replace(DIALOGS[name], shows=""), directory)
     async with app.run_test(size=MEDIUM, notifications=True) as pilot:
         await look(pilot)
         foot = app.screen.query_one(DialogFooter).keys

@@ -34,7 +34,6 @@ from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
-from ralph_tui.tui.screens.dialogs.jump import Jump
 from ralph_tui.tui.screens.dialogs.preview import UndoDialog
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 from ralph_tui.tui.screens.pages.features import FeaturesPage
@@ -286,8 +285,6 @@ async def test_a_page_is_styled_once_and_no_other_sheet_is_read_again(
             page = await open_page(pilot, key, text)
             assert page.has_class("-narrow")
             assert page.bar.size.height == 1
-        await pilot.press("o")
-        await until(pilot, lambda: isinstance(ralph(pilot).screen, Jump))
         assert styled == []
         assert parsed == []
 

@@ -300,11 +300,6 @@ COMMANDS: tuple[Command, ...] = (
         "Look",
         leads=Leads.FIELD, within="share",
     ),
-    Command(
-        "jump", ("o", "ctrl+o"), "Jump",
-        "Show a letter on each pane, tab and row. Press a letter to jump there.", "Look",
-        leads=Leads.DIALOG, on_pages=True,
-    ),
     Command("tasks", ("1",), "Go to tasks", "Focus the task board.", "Look", leads=Leads.PLACE),
     Command("activity", ("2",), "Go to activity", "Focus the activity.", "Look", leads=Leads.PLACE),
     Command("status", ("3",), "Go to status", "Focus the status panels: context, cost, breaker and gate.", "Look", leads=Leads.PLACE),

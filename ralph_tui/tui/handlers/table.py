@@ -69,7 +69,6 @@ class Handlers:
             "share": view.share,
             "copy_all": view.copy_all,
             "export": view.export,
-            "jump": view.jump,
             "tasks": partial(view.pane, "tasks"),
             "activity": partial(view.pane, "activity"),
             "status": partial(view.pane, "status"),

@@ -18,7 +18,6 @@ from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.screens.dialogs.command_palette import open_palette
 from ralph_tui.tui.screens.dialogs.details import BreakerDetail, TaskDetail, ToolDetail
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
-from ralph_tui.tui.screens.dialogs.jump import Jump, targets
 from ralph_tui.tui.screens.dialogs.menu import DETAILS, ShareMenu, TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.theme.stylesheets import read_sheets
@@ -101,15 +100,6 @@ class ViewHandlers:
         chosen = await self._app.push_screen_wait(ShareMenu(f"Copies or exports the {what}."))
         if chosen:
             self._app.action_invoke(chosen)
-
-    async def jump(self) -> None:
-        """Show a letter on each target, and go to the chosen one."""
-        places = targets(self._app.screen)
-        letters = Jump([place.at for place in places])
-        read_sheets(self._app, letters)
-        chosen = await self._app.push_screen_wait(letters)
-        if chosen is not None:
-            places[chosen].go()
 
     async def plan(self) -> None:
         self._app.push_screen(PlanReview())

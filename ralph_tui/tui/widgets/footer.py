@@ -48,8 +48,6 @@ def more_links(keys: Keys) -> Sequence[Link]:
 class FooterLine(LinkLine):
     """A line with the few keys that matter now; the least important is left out first, labels are never cut."""
 
-    can_jump = False
-
     stage: reactive[Stage] = reactive[Stage]("")
     """The stage of a search."""
 

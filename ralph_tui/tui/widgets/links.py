@@ -1,6 +1,6 @@
 """A line of words that run commands when clicked."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from textual import events
 from textual.content import Content
@@ -14,10 +14,9 @@ class LinkLine(StyledWidget):
     """A line of links that can be clicked."""
 
     GAP = "  "
-    can_jump = True
 
     class Followed(Message):
-        """Posted when a link was clicked or jumped to."""
+        """Posted when a link was clicked."""
 
         def __init__(self, name: str) -> None:
             super().__init__()
@@ -34,20 +33,13 @@ class LinkLine(StyledWidget):
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
-        for start, end, name in self._extents():
-            if offset is not None and start <= offset.x < end:
-                self.follow(name)
-                break
-
-    def follow(self, name: str) -> None:
-        self.post_message(self.Followed(name))
-
-    def places(self) -> list[tuple[int, str]]:
-        return [(start, name) for start, _, name in self._extents()]
-
-    def _extents(self) -> Iterator[tuple[int, int, str]]:
         start = 0
         for name, line in self.links(self.content_size.width):
             end = start + width_of(line)
-            yield start, end, name
+            if offset is not None and start <= offset.x < end:
+                self.follow(name)
+                break
             start = end + len(self.GAP)
+
+    def follow(self, name: str) -> None:
+        self.post_message(self.Followed(name))

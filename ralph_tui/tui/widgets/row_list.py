@@ -90,16 +90,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
     def row_line(self, y: int, width: int) -> Line:
         raise NotImplementedError
 
-    def visible_keys(self) -> list[tuple[int, Key]]:
-        """Return the visible items, each with its distance from the upper edge."""
-        top = self.scroll_offset.y
-        seen: dict[Key, int] = {}
-        for y in range(top, min(self.row_count(), top + self.size.height)):
-            key = self.row_at(y)[0]
-            if key is not None:
-                seen.setdefault(key, y - top)
-        return [(y, key) for key, y in seen.items()]
-
     # Drawing.
 
     @property

@@ -88,9 +88,6 @@ class Dialog(FrozenBackground[Answer], Searching):
         own = keys_bound(self)
         keys = ((key, name) for name in SHARED for key in self.app.keys_of(BY_NAME[name]))
         bind(self, [Binding(k, name, show=False) for k, name in keys if k not in own])
-        # Letters belong to the dialog, so only other keys start a jump.
-        jumps = (key for key in self.app.keys_of(BY_NAME["jump"]) if len(key) > 1)
-        bind(self, [Binding(key, "app.invoke('jump')", show=False) for key in jumps])
         self.update_footer()
 
     def action_leave(self) -> None:
