@@ -74,7 +74,6 @@ class CostMeter(Model):
     total: Money = 0.0
 
     def add(self, usd: float) -> "CostMeter":
-        """Return a copy with `usd` added at every level."""
         if not 0 <= usd < float("inf"):
             msg = f"A cost must be a finite number of dollars, zero or more, not {usd}."
             raise ValueError(msg)

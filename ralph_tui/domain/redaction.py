@@ -88,7 +88,6 @@ def contains_key(text: str) -> bool:
 
 
 def redact(text: str) -> str:
-    """Return the text without keys, tokens and passwords."""
     for value in _hidden:
         if value in text:
             text = text.replace(value, REDACTED)

@@ -456,15 +456,6 @@ def _offered(app: RalphApp) -> None:
     app.dashboard.show_banner()
 
 
-def _held_in_the_middle(app: RalphApp) -> None:
-    page = app.screen
-    assert isinstance(page, IterationsPage)
-    page.replay.rewind()
-    page.replay.player.playing = True
-    page.transcript.play(page.replay.player.advance(8.0))
-    page.replay.hold()
-
-
 def _edit_row(offset: int) -> tuple[str, ...]:
     return ("k",) * offset
 
@@ -617,10 +608,7 @@ DIALOGS: dict[str, Picture] = {
 
 PAGES: dict[str, Picture] = {
     "iterations": Picture(SMALL, in_past, ("4",), "iterations 2", runs=False),
-    "iteration": Picture(None, in_past, ("4", "enter"), "iteration 4", runs=False),
-    "replay": Picture(
-        MEDIUM, in_past, ("4", "enter"), "paused", runs=False, then=_held_in_the_middle
-    ),
+    "iteration": Picture(MEDIUM, in_past, ("4", "enter"), "iteration 4", runs=False),
     "changes": Picture(MEDIUM, in_past, ("4", "enter", "v"), "Other files", runs=False),
     "summary": Picture(None, in_past, ("4", "enter", "v", "v"), "Figures", runs=False),
     "history": Picture(LARGE, in_past, ("5",), "pace of the last task", runs=False),

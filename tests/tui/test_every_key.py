@@ -227,11 +227,6 @@ ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
             *shared("iterations", "demo", "demo-02"),
             exported("iterations"),
             Row("iterations.filter", shows("only tool calls"), then=("F", "F", "F")),
-            Row("iterations.play", shows("replaying"), then=("space",)),
-            Row("iterations.faster", shows("2x")),
-            Row("iterations.slower", hides("2x")),
-            Row("iterations.rewind", hides("events in"), first=("full_stop",)),
-            Row("iterations.whole", shows("events in"), first=("0",)),
             Row(
                 "iterations.open",
                 lambda seen: (

@@ -328,37 +328,6 @@ async def test_each_iteration_shows_what_it_changed_and_its_figures(
 
 
 @pytest.mark.long
-async def test_replay_plays_holds_hurries_and_shows_everything_again(
-    open_app: Open, past: Script
-) -> None:
-    async with open_app(past, autostart=False) as pilot:
-        app = ralph(pilot)
-        page = await open_page(pilot, "4", "every check passed")
-        assert isinstance(page, IterationsPage)
-        whole = page.transcript.timeline.end
-        await pilot.press("space")
-        await until(
-            pilot, lambda: page.replay.player.playing and page.transcript.timeline.end < whole
-        )
-        await pilot.press("plus")
-        assert page.replay.player.speed == 2
-        await pilot.press("space")
-        assert not page.replay.player.playing
-        await see(pilot, "paused 2x")
-        held = page.replay.player.position
-        await pilot.pause()
-        assert page.replay.player.position == held
-        await pilot.press("minus", "minus")
-        assert page.replay.player.speed == 1
-        await pilot.press("full_stop")
-        await until(pilot, lambda: page.transcript.timeline.end == whole)
-        assert "events in" in screen_text(app)
-        await pilot.press("plus", "plus", "plus", "space")
-        await until(pilot, lambda: page.replay.player.ended)
-        await see(pilot, "finished 10x", "every check passed")
-
-
-@pytest.mark.long
 async def test_the_transcript_is_sifted_and_searched(open_app: Open, past: Script) -> None:
     async with open_app(past, autostart=False) as pilot:
         app = ralph(pilot)

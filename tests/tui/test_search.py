@@ -55,7 +55,7 @@ async def test_the_footer_says_what_the_keys_do_while_somebody_searches(
             return screen_text(app).splitlines()[-1].strip()
 
         await pilot.press(*page)
-        await until(pilot, lambda: ("replay" if page else "pause") in foot())
+        await until(pilot, lambda: ("view" if page else "pause") in foot())
         before = foot()
         await pilot.press("slash", *"e")
         await until(pilot, lambda: foot() == "enter confirm  esc end search")

@@ -94,7 +94,6 @@ class Meter:
 
 
 def measure(events: Iterable[ev.Event]) -> tuple[Metric, ...]:
-    """Compute the seven metrics of a journal, in the seeds' order."""
     meter = Meter()
     for event in events:
         meter.feed(event)

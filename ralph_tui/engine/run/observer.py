@@ -56,7 +56,7 @@ LASTING = frozenset(
 )
 """The events that a view of the loop shows no matter how many others follow."""
 
-SHORTENED = "This run is long, so only its last part is shown. The whole run is under Iterations and replay."
+SHORTENED = "This run is long, so only its last part is shown. The whole run is under Iterations."
 
 
 LONG = 1024 * 1024

@@ -33,7 +33,6 @@ def import_summary(preview: ImportPreview) -> str:
 
 
 def import_done(preview: ImportPreview) -> str:
-    """Return what an import changed in the plan: 3 new tasks, 1 changed."""
     new, changed = preview.counts[ImportChange.NEW], preview.counts[ImportChange.CHANGED]
     words = [plural(new, "new task")] if new else []
     words += [f"{changed:,} changed" if new else plural(changed, "changed task")] if changed else []

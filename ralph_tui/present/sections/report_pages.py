@@ -160,7 +160,6 @@ def _plain(text: str) -> str:
 
 
 def _with_code(text: str, escaped: Callable[[str], str], code: str) -> str:
-    """Return a line with the text between pairs of backticks as code."""
     pieces = text.split("`")
     if len(pieces) % 2 == 0 or not all(map(str.strip, pieces[1::2])):
         return escaped(text)

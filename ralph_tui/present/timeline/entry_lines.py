@@ -63,7 +63,6 @@ def _is_short(entry: TextEntry, width: int) -> bool:
 
 
 def entries_text(entries: Iterable[Entry], glyphs: Glyphs) -> str:
-    """Return entries as plain text, as the stream shows them."""
     rows = (
         plain(line(entry, index, EXPORT_WIDTH, glyphs)).rstrip()
         for entry in entries

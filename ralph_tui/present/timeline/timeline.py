@@ -150,7 +150,6 @@ class Timeline:
         return next(reversed(self._live.values()), "")[-MAX_LIVE:]
 
     def last_text(self) -> str:
-        """Return the last message of the main agent in the current iteration."""
         newest = reversed(self.entries[-200:])
         current = takewhile(lambda entry: not isinstance(entry, HeadingEntry), newest)
         message = next((e.text for e in current if isinstance(e, TextEntry) and not e.depth), "")
@@ -225,7 +224,6 @@ class Timeline:
                 self._replace(replace(entry, call=replace(entry.call, state=CallState.INTERRUPTED)))
 
     def tick(self, now: datetime) -> None:
-        """Update for every running call how long it has run."""
         for tool_id, entry in self._open.items():
             call = entry.call
             if call.state is CallState.RUNNING and call.since is not None:

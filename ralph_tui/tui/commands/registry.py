@@ -59,14 +59,6 @@ def name_of(command: Command) -> str:
 PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
     "iterations": _of(
         "Iterations",
-        Command(
-            "play", ("space",), "Replay or pause",
-            "Replay the iteration, or pause the replay. Long gaps are shortened.", "", "replay", 1,
-        ),
-        Command("faster", ("plus",), "Faster", "Replay at 2, 5 or 10 times the speed.", "", "faster", 4),
-        Command("slower", ("minus",), "Slower", "Replay at 5 or 2 times the speed, or at the original speed.", ""),
-        Command("rewind", ("0",), "Restart the replay", "Replay from the beginning.", ""),
-        Command("whole", ("full_stop",), "Show everything", "End the replay and show everything.", ""),
         Command("look", ("v",), "Next view", "Switch between activity, changes and summary.", "", "view", 2),
         *_SEARCH,
         Command(
@@ -306,8 +298,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("next_pane", ("tab", "right", "l"), "Next pane", "Focus the next pane.", "Look", leads=Leads.PLACE),
     Command("previous_pane", ("shift+tab", "left", "h"), "Previous pane", "Focus the previous pane.", "Look", leads=Leads.PLACE),
     Command(
-        "iterations", ("4",), "Iterations and replay",
-        "Browse past iterations, see their changes and replay them.", "Pages", "iterations", 10,
+        "iterations", ("4",), "Iterations",
+        "Browse past iterations and see what each did and changed.", "Pages", "iterations", 10,
         leads=Leads.VIEW, on_pages=True,
     ),
     Command(

@@ -32,7 +32,6 @@ class TooSmall(Screen[None]):
         self.show()
 
     def show(self) -> None:
-        """Show the loop's state, the present size and the size that is needed."""
         look = look_of(self.app.view)
         size = self.app.size
         self.query_one(Static).update(

@@ -57,7 +57,6 @@ class FrozenBackground(ModalScreen[Answer]):
         forget_closed(self.app)
 
     def render(self) -> FrozenVisual:  # type: ignore[override]  # Textual declares a narrower type for screens than for widgets
-        """Return the screen beneath, as it was last drawn."""
         self.drawn_at = min(self.drawn_at, Message().time)
         if self._frozen is None:
             self._frozen = FrozenVisual(visualize(self, super().render()))

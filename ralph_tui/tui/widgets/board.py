@@ -79,7 +79,6 @@ class Board(SearchableRows):
             self.redraw_rows()
 
     def sift(self) -> str:
-        """Switch to the next filter, and return its name."""
         names = self._items.filters()
         at = names.index(self.only) if self.only in names else 0
         self.only = names[(at + 1) % len(names)]

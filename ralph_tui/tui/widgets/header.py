@@ -69,7 +69,6 @@ class Header(StyledWidget):
             self._spinner = self.set_interval(SPINNER_SECONDS, self._next_frame, pause=True)
 
     def watch_view(self, view: LoopView) -> None:
-        """Run the spinner only while the loop runs."""
         if self._spinner is not None:
             if view.run_state in BUSY:
                 self._spinner.resume()

@@ -290,7 +290,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             self.post_message((self.Clicked, self.Opened)[event.chain - 1](self, key))
 
     def on_focus(self) -> None:
-        """Put the cursor on the first visible item, if it is on none."""
         waits = self.cursor is not None or not self.preselects
         key = None if waits else self._next_key(self.scroll_offset.y - 1, 1)
         if key is not None:

@@ -155,7 +155,6 @@ class SearchLine(Horizontal):
             self.post_message(self.Changed(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Keep the words, or end the search if there are none."""
         event.stop()
         if not event.value:
             self.leave()
@@ -217,7 +216,6 @@ class Searching(Widget):
             self.searched.focus()
 
     def on_searched_found(self, message: Searchable.Found) -> None:
-        """Show the number of the match; close the search line if the pane ended the search."""
         if self.search_line is None or message.pane is not self.searched or not self.is_attached:
             return
         self.search_line.show_message(message.text)

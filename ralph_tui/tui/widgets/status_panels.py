@@ -190,7 +190,6 @@ class StepsPanel(Panel):
         self._change()
 
     def update_caption(self) -> None:
-        """Show the running step, or how many failed, or that all are done."""
         if self.running is not None:
             self.show_look(Look("current", one_line(self.running.step, 30), Tone.INFO))
             return
@@ -234,7 +233,6 @@ class ContextGauge(Panel):
         self.show_look(ZONE[self.budget.zone])
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Return figures, bar and marks."""
         budget = self.budget
         used = f"{tokens(budget.current_usage)} of {tokens(budget.total_capacity)}"
         head = row(
@@ -345,7 +343,6 @@ class CostPanel(Panel):
         self.show_look(cost_look(self.costs, self.limits))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """Return a line per level, the task below its iteration, and the forecast."""
         first, *others = (self._level(level, width) for level in CostLevel)
         glyphs = self.app.glyphs
         task = task_line(self.share, width, glyphs)

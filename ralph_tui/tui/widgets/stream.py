@@ -274,7 +274,6 @@ class Stream(SearchableRows):
         self._follow(on=direction > 0)
 
     def on_focus(self) -> None:
-        """Put the cursor on the last entry if following."""
         if self.following:
             self.cursor = self._rows[-1][0] if self._rows else None
         elif self.cursor is None:
@@ -321,22 +320,20 @@ class Stream(SearchableRows):
 
 
 class Transcript(Stream):
-    """A recorded stream, which changes only when it is played."""
+    """The stream of a past iteration."""
 
     def __init__(self, roots: tuple[str, ...], *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(self._new_timeline(roots), id=id)
         self._roots = roots
         self.following = False
-        self.caption = ""
-        """The text in the lower border, instead of the stream's own."""
 
     @staticmethod
     def _new_timeline(roots: tuple[str, ...]) -> Timeline:
         return Timeline(max_entries=50_000, roots=roots)
 
-    def restart(self, timeline: Timeline | None = None) -> None:
+    def restart(self, timeline: Timeline) -> None:
         """Show another timeline from the first entry."""
-        self.timeline = timeline or self._new_timeline(self._roots)
+        self.timeline = timeline
         self._rows, self._laid_out = [], 0
         self._strips.clear()
         self.cursor = None
@@ -357,13 +354,10 @@ class Transcript(Stream):
             timeline.feed(event)
         return timeline
 
-    def play(self, events: Sequence[Event]) -> None:
-        self.following = True
-        self.absorb(events)
-        self.draw()
-
     def show_filter(self) -> None:
-        """Leave the title alone, which names the iteration."""
+        """Show the filter in the lower border, because the title names the iteration."""
+        kind = self.entry_filter
+        self.border_subtitle = "" if kind is EntryFilter.ALL else f"only {kind.value}"
 
     def _show_follow(self) -> None:
-        self.border_subtitle = Content(getattr(self, "caption", ""))
+        """Leave the lower border to the filter."""

@@ -48,7 +48,6 @@ class TextView(Blocks, Searchable):
         return "\n".join(plain(line).rstrip() for block in self._blocks for line in block.lines)
 
     def chosen_text(self) -> str:
-        """Return the block under the cursor, unwrapped."""
         chosen = (b for b in self._blocks if b.key is not None and b.key == self.cursor)
         return "\n".join(plain(line).rstrip() for block in chosen for line in block.lines)
 

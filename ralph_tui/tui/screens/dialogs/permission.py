@@ -122,7 +122,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.action_accept()
 
     def action_decide(self, verdict: Verdict) -> None:
-        """Allow the call once, or ask for the reason of a denial."""
         options = self._asked.question.options
         wanted = [k for k, option in enumerate(options) if option.reasoned == (verdict == "reject")]
         self.choices.move_cursor(wanted[0])
@@ -163,7 +162,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.dismiss(((self._asked.id, answer),))
 
     def action_cancel(self) -> None:
-        """Leave the reason first, then the dialog."""
         if self.words.writing:
             self.words.end()
             self.choices.focus()

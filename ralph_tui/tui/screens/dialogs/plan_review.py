@@ -109,7 +109,6 @@ class PlanApproval(ApprovalDialog, PlanEditing):
         return PlanText(id="approved").add_class(SCROLLS)
 
     def on_mount(self) -> None:
-        """Bind the changes, except to the dialog's own keys."""
         self.bind_changes(("ctrl+y", "ctrl+r", "v", "escape"))
 
     def show_parts(self, parts: list[Part]) -> None:
@@ -157,7 +156,6 @@ class PlanReview(Dialog[None], PlanEditing):
             yield PlanText(id="approved").add_class(SCROLLS)
 
     def on_mount(self) -> None:
-        """Show the graph, and follow the view."""
         self.bind_changes(("v", "q", "escape", "ctrl+r"), "replan")
         self.plan.is_graph = True
         self.plan.focus()

@@ -56,7 +56,6 @@ class FreeTextInput(WritingLine):
         return self.display
 
     def begin(self, text: str) -> None:
-        """Show the field with a text, and the cursor at its end."""
         self.value = text
         self.display = True
         self.focus()
@@ -254,7 +253,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         return key <= len(asked.question.options)
 
     def action_pick(self, number: int) -> None:
-        """Choose an option with a digit, or mark it in a multiple choice."""
         if self.choices.row_of(number - 1) is None:
             return
         self.choices.move_cursor(number - 1)
@@ -265,7 +263,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.action_accept()
 
     def action_mark(self) -> None:
-        """Mark or unmark the option under the cursor."""
         asked, key = self._now, self.choices.cursor
         if asked is None or not isinstance(key, int):
             return
@@ -354,7 +351,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.action_page(1)
 
     def action_cancel(self) -> None:
-        """Leave the free text, or else close the dialog; marked options are kept."""
         if self.words.writing:
             self._stop_writing()
             self._show()

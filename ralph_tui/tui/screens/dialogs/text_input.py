@@ -92,7 +92,6 @@ class GuidanceDialog(TextDialog):
         return f"ctrl+s send to the next iteration{now}, esc keep the draft"
 
     def action_send_now(self) -> None:
-        """Send to the running agent."""
         if not self._runs:
             self.app.show_message(
                 "No loop is running. Press ctrl+s to send it to the next iteration."

@@ -1,10 +1,9 @@
-"""The iterations page: what each iteration did and changed, how it ended, and its replay.
+"""The iterations page: what each iteration did and changed, and how it ended.
 
 Iterations
 ├── IterationList    every iteration, newest first, grouped by run
 ├── ViewTabs         activity, changes, summary
-├── Transcript | TextView
-└── ReplayLine
+└── Transcript | TextView
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +14,6 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
 
-from ralph_tui.domain.events import Event
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Iteration, Run, RunHistory
@@ -29,10 +27,7 @@ from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import MAX_EVENTS, JournalLibrary
-from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.data.event_player import Player
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
-from ralph_tui.tui.screens.pages.iteration_replay import ReplayLine
 from ralph_tui.tui.screens.pages.page import Handler, ListDetailPage
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.row_list import Key
@@ -74,15 +69,14 @@ def _text(it: Iteration) -> str:
 
 
 VIEWS = ("activity", "changes", "summary")
-_REPLAYS = ("play", "faster", "slower", "rewind", "whole", "filter")
-"""Commands that need a recording."""
 
 
 class _Loaded(NamedTuple):
     """An iteration read from the journal."""
 
     iteration: Iteration
-    events: list[Event]
+    is_cut: bool
+    """Whether only its first events were read."""
     timeline: Timeline
     changes: list[Part]
 
@@ -97,7 +91,6 @@ class IterationsPage(ListDetailPage):
     tabs = getters.query_one(ViewTabs)
     text = getters.query_one("#text", TextView)
     transcript = getters.query_one("#transcript", Transcript)
-    replay = getters.query_one(ReplayLine)
 
     def __init__(self, library: JournalLibrary, *, wanted: str = "") -> None:
         """Show the iteration that `wanted` names (see `RunHistory.find`), or else the last."""
@@ -116,10 +109,8 @@ class IterationsPage(ListDetailPage):
             yield IterationList(id="iterations")
             with Vertical(classes="page-contents"):
                 yield ViewTabs(VIEWS)
-                transcript = Transcript(roots, id="transcript")
-                yield transcript
+                yield Transcript(roots, id="transcript")
                 yield TextView(id="text")
-                yield ReplayLine(transcript, moved=self.search_again, changed=self.refresh_keys)
 
     # Reading.
 
@@ -191,7 +182,7 @@ class IterationsPage(ListDetailPage):
         timeline = self.transcript.timeline_of(events)
         calls = [entry.call for entry in timeline.entries if isinstance(entry, CallEntry)]
         parts = change_parts(calls, iteration.files, self.app.glyphs)
-        return _Loaded(iteration, events, timeline, parts)
+        return _Loaded(iteration, len(events) >= MAX_EVENTS, timeline, parts)
 
     def _failed_to_load(self, text: str) -> None:
         self.text.show_message(text, Tone.BAD)
@@ -202,13 +193,10 @@ class IterationsPage(ListDetailPage):
             return
         self._shown = loaded
         self.transcript.restart(loaded.timeline)
-        self.replay.load(Player(loaded.events))
         it, look = loaded.iteration, look_of(loaded.iteration)
         between = f" {self.app.glyphs.between} "
         title = between.join((f"iteration {it.number}", flat(it.task_id), look.word))
-        cut = (
-            between + f"the first {MAX_EVENTS:,} events" if len(loaded.events) >= MAX_EVENTS else ""
-        )
+        cut = between + f"the first {MAX_EVENTS:,} events" if loaded.is_cut else ""
         self.transcript.border_title = Content(title + cut)
         self.text.border_title = Content(title)
         self._show_text()
@@ -236,7 +224,7 @@ class IterationsPage(ListDetailPage):
     def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
         activity = message.view == "activity"
         had_focus = self.contents().has_focus
-        self.transcript.display = self.replay.display = activity
+        self.transcript.display = activity
         self.text.display = not activity
         self._show_text()
         if had_focus or self.is_reading:
@@ -252,15 +240,9 @@ class IterationsPage(ListDetailPage):
     # Commands.
 
     def handlers(self) -> dict[str, Handler]:
-        replay = self.replay
         return {
             **super().handlers(),
-            "play": self._with_contents(replay.toggle),
-            "faster": lambda: replay.faster(1),
-            "slower": lambda: replay.faster(-1),
-            "rewind": replay.rewind,
-            "whole": replay.show_whole,
-            "filter": self._with_contents(replay.next_filter),
+            "filter": self._with_contents(self._next_filter),
             "look": self._with_contents(self.tabs.next),
             "newer": lambda: self.choices.action_cursor(-1),
             "older": lambda: self.choices.action_cursor(1),
@@ -274,31 +256,21 @@ class IterationsPage(ListDetailPage):
 
         return run
 
-    def not_now(self, name: str) -> str:
-        """Refuse to replay or undo without an iteration, and to undo while a loop runs."""
-        if name in _REPLAYS:
-            if not self.replay.player.events:
-                return "Choose an iteration first."
-            if not self.transcript.display:
-                return self.app.keys.said(
-                    "Only the activity can be replayed and filtered. Press {iterations.look} to switch to it."
-                )
-        if name == "undo":
-            if self._shown is None:
-                return "Choose an iteration first."
-            if self.app.bridge.live:
-                return self.app.keys.said(
-                    "The loop is running. Press {stop} to stop it, then undo."
-                )
-        return super().not_now(name)
+    def _next_filter(self) -> None:
+        self.transcript.filter_entries(self.transcript.entry_filter.next())
+        self.search_again()
 
-    def label(self, command: Command) -> str:
-        """Return the footer's label, which may depend on the replay."""
-        if command.name == "play":
-            return "pause" if self.replay.player.playing else "replay"
-        if command.name == "faster":
-            return "" if self.replay.whole else f"faster ({self.replay.player.speed}x)"
-        return super().label(command)
+    def not_now(self, name: str) -> str:
+        """Refuse to filter or undo without an iteration, and to undo while a loop runs."""
+        if name in ("filter", "undo") and self._shown is None:
+            return "Choose an iteration first."
+        if name == "filter" and not self.transcript.display:
+            return self.app.keys.said(
+                "Only the activity can be filtered. Press {iterations.look} to switch to it."
+            )
+        if name == "undo" and self.app.bridge.live:
+            return self.app.keys.said("The loop is running. Press {stop} to stop it, then undo.")
+        return super().not_now(name)
 
     def do_open(self) -> None:
         if self.choices.has_focus:

@@ -82,7 +82,6 @@ class SettingsPage(Page):
         self.app.theme = self.app.chosen_theme
 
     def view_changed(self, view: LoopView) -> None:
-        """Update how much of each limit is used."""
         shown = (view.costs, view.run_iterations, view.limits, view.max_iterations, view.run_state)
         if shown != self._shown:
             before, self._shown = self._shown, shown
@@ -100,7 +99,6 @@ class SettingsPage(Page):
         self._reading = self.read(known, self._take, group="settings", failed=self._failed)
 
     def _reread(self) -> None:
-        """Read again, unless the previous reading is still running."""
         if self._reading is None or self._reading.is_finished:
             self._read()
 

@@ -73,7 +73,6 @@ class WhyPage(Page):
             self._show()
 
     def view_changed(self, view: LoopView) -> None:
-        """Show the view, and read the journal if there may be new events."""
         read_state = (
             *(view.run_state, view.iteration, len(view.iterations), view.denials, view.breaker),
             *(view.questions, view.feature, view.features),
@@ -146,7 +145,6 @@ class WhyPage(Page):
     # Commands.
 
     def not_now(self, name: str) -> str:
-        """Refuse to reset a breaker that is closed and counts nothing."""
         if name == "reset_breaker":
             at_rest = self.breaker.state is BreakerState.CLOSED and not any(
                 signal.count for signal in self.breaker.signals() if signal.name != "cost"
