@@ -368,6 +368,8 @@ async def test_narrow_goes_from_the_list_to_the_contents_and_back(
         await pilot.press("escape")
         await see(pilot, "iterations 2")
         assert app.screen is page
+        await pilot.press("v")  # not the view of something behind the list
+        await see(pilot, "▶ changes")
 
 
 # History.

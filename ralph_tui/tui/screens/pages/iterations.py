@@ -201,6 +201,7 @@ class IterationsPage(ListDetailPage):
         self.text.border_title = Content(title)
         self._show_text()
         self.search_again()
+        self.refresh_keys()
 
     @property
     def _run(self) -> Run | None:
