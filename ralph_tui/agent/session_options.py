@@ -86,13 +86,15 @@ def session_options(
     # asks. A warning on fd 2 would garble the screen.
     warnings.filterwarnings("ignore", category=CanUseToolShadowedWarning)
     sources = cast("list[Literal['user', 'project', 'local']]", list(spec.setting_sources))
+    given = {name: s.model_dump(exclude_defaults=True) for name, s in spec.mcp_servers.items()}
+    servers = {n: {"type": "http", **s} if "url" in s else s for n, s in given.items()}
     idle_ms = str(spec.idle_timeout_seconds * 1000)
     helper = key_helper({**os.environ, **spec.environment, **environment})
     return ClaudeAgentOptions(
         tools=list(spec.tools),
         allowed_tools=[*spec.tools, *(f"mcp__{name}" for name in (SERVER_NAME, *spec.mcp_servers))],
         system_prompt={"type": "preset", "preset": "claude_code", "append": spec.system_prompt},
-        mcp_servers={**_extra_servers(spec), SERVER_NAME: server},
+        mcp_servers={**cast("dict[str, Any]", servers), SERVER_NAME: server},
         strict_mcp_config=True,
         agents={
             agent.name: AgentDefinition(
@@ -133,13 +135,8 @@ def session_options(
     )
 
 
-def _extra_servers(spec: SessionSpec) -> dict[str, Any]:
-    given = {name: s.model_dump(exclude_defaults=True) for name, s in spec.mcp_servers.items()}
-    return {name: {"type": "http", **s} if "url" in s else s for name, s in given.items()}
-
-
 def sandbox_settings(sandbox: Sandbox | None) -> SandboxSettings | None:
-    """Return the CLI's sandbox settings; the SDK's type lacks two of them."""
+    """Return the CLI's sandbox settings; the SDK's type lacks some of them."""
     if sandbox is None:
         return None
     settings = {
@@ -152,6 +149,8 @@ def sandbox_settings(sandbox: Sandbox | None) -> SandboxSettings | None:
             "allowWrite": list(sandbox.allow_write),
             "denyWrite": list(sandbox.deny_write),
             "denyRead": list(sandbox.deny_read),
+            # Without the journal, `node --test` ends at a link that leads nowhere.
+            "allowRead": [os.path.realpath(f"{sandbox.witness}/events.jsonl")],
         },
         "network": {"allowedDomains": list(sandbox.domains)},
     }

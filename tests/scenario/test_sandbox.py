@@ -191,6 +191,7 @@ async def test_a_check_the_agent_wrote_reaches_nothing_outside(
       task: a
       turns:
         - write: [{{path: check.py, content: {json.dumps(CHECK)}}}]
+        - bash: test -f .ralph/events.jsonl && echo Nothing dangles.
         - ralph: {{mark_task_complete: {{task_id: a, verification_notes: Done.}}}}
         - when: {{last_result: "ACCEPTED:"}}
           say: Done.
@@ -213,6 +214,7 @@ async def test_a_check_the_agent_wrote_reaches_nothing_outside(
         async with serving(scenario(script)) as server:
             run = await play(project, server)
     assert run.end.tasks_complete == 1, run.end
+    assert "Nothing dangles." in outputs(run)[0], "where `node --test` walks"
     (gate,) = run.of(ev.GateFinished)
     first, second = (r.tail for r in gate.receipts if r.command.startswith(check))
     assert "project: done" in first
