@@ -21,7 +21,7 @@ from tests.scenario.running import Run, play
 GREETS = {"path": "greet.py", "content": "def greet(name):\\n    return f'Hello, {name}!'\\n"}
 SECRET_WORDS = "I swear on my honor that it greets"
 PROSE = task("a", verification_criteria=["greet returns a greeting with the name"])
-CONFIG = {"phases": {"building": {"review": "prose"}}}
+CONFIG: dict[str, object] = {"phases": {"building": {"review": "prose"}}}
 
 WORKS = f"""
     - name: works on a
@@ -59,8 +59,10 @@ def reviews(*calls: str, name: str = "reviews") -> str:
 """
 
 
-async def reviewed(root: Path, *scripts: str, iterations: int = 1) -> tuple[Run, list[str]]:
-    project = make_project(root, [PROSE], ("detected",), CONFIG)
+async def reviewed(
+    root: Path, *scripts: str, iterations: int = 1, config: dict[str, object] = CONFIG
+) -> tuple[Run, list[str]]:
+    project = make_project(root, [PROSE], ("detected",), config)
     async with serving(scenario(*scripts)) as server:
         run = await play(project, server, overrides={"phases.building.max_iterations": iterations})
         asked = [r.body for r in server.requests if "Ralph Review of a" in str(r.body["messages"])]
@@ -123,12 +125,21 @@ async def test_a_rejection_goes_back_once_and_then_waits_for_the_person(tmp_path
     assert "Needs your decision" in run.end.reason + run.end.hint
 
 
-@pytest.mark.long
-async def test_a_reviewer_that_says_nothing_accepts_nothing(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("played_cli")
+async def test_a_reviewer_that_says_nothing_accepts_nothing_and_costs_no_attempt(
+    tmp_path: Path,
+) -> None:
     silent = reviews(name="silent")
-    run, _ = await reviewed(tmp_path, silent, WORKS)
-    assert task_of(run.project, "a").status is TaskStatus.PENDING
+    own = {"review": "needed", "baseline": True, "backpressure": ["false"]}
+    run, _ = await reviewed(tmp_path, silent, WORKS, config={"phases": {"building": own}})
+    left = task_of(run.project, "a")
+    assert (left.status, left.retry_count) == (TaskStatus.PENDING, 0)
     assert all(f.review.failure and not f.review.agreed for f in run.of(ev.ReviewFinished))
+    (ended,) = run.of(ev.IterationFinished)
+    assert ended.reason == "not reviewed: the reviewer submitted no review"
+    told = [notice.text for notice in run.of(ev.Notice) if notice.level == "warning"]
+    assert len(told) == 1, "a red check does not decide what a reviewer judges"
+    assert told[0].endswith("It must not get worse.")
 
 
 def test_without_a_reviewer_prose_is_no_check(tmp_path: Path) -> None:

@@ -34,10 +34,11 @@ from ralph_tui.engine.steps.around_work import StepsAroundWork
 from ralph_tui.engine.verification.baseline import Baseline, require_started
 from ralph_tui.engine.verification.coverage import (
     blocked_without_check,
+    criteria_to_review,
     may_start,
 )
 from ralph_tui.engine.verification.evidence.examine import Examined
-from ralph_tui.engine.verification.gate import Check, all_checks
+from ralph_tui.engine.verification.gate import Check, all_checks, plan_checks
 from ralph_tui.store.project import Documents
 
 T = TypeVar("T")
@@ -133,13 +134,17 @@ def tasks_to_come(plan: ImplementationPlan) -> list[Task]:
 
 
 async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) -> None:
+    building, rules = run.settings.phases.building, await asyncio.to_thread(run.gate.rules)
     texts = [
         f"`{command}` already failed before this run ({what}). It must not get worse."
         for command, what in run.gate.baseline.failures()
     ]
-    unchecked = texts and await asyncio.to_thread(
-        lambda: [task.id for task in open_tasks if not run.gate.own_checks(task)]
-    )
+    unchecked = texts and [
+        task.id
+        for task in open_tasks
+        if not any(check.own for check in plan_checks(task, rules))
+        and not criteria_to_review(task, building, rules.checks)
+    ]
     if unchecked:
         names = shortlist(unchecked, _MAX_NAMED)
         texts.append(

@@ -234,15 +234,15 @@ class Iteration:
         )
 
     def _unclaimed_result(self) -> IterationResult:
-        gate = self._supervisor.tools.gate_result
-        reason = (
-            self._supervisor.tools.review_refusal or "the model stopped without claiming the task"
-        )
-        if gate is not None and self._supervisor.tools.claim_refused:
+        tools = self._supervisor.tools
+        gate, review = tools.gate_result, tools.last_review
+        reason, counts = "the model stopped without claiming the task", not tools.retry_counted
+        if gate is not None and tools.claim_refused:
             reason = f"the claim was rejected: {gate.refusal}"
-        return _result(
-            IterationOutcome.INCOMPLETE, reason, retry=not self._supervisor.tools.retry_counted
-        )
+        elif review is not None:
+            reason = review.result_text
+            counts = counts and review.rejected  # the worker did its part
+        return _result(IterationOutcome.INCOMPLETE, reason, retry=counts)
 
 
 async def write_handoff(

@@ -59,8 +59,8 @@ class TaskTools:
         self.note: MemoryNote | None = None
         self.gate_result: GateResult | None = None
         self.retry_counted = False
-        self.review_refusal = ""
-        """The reviewer's objections to the last claim it rejected; empty if it rejected none."""
+        self.last_review: Review | None = None
+        """The last review that did not agree with a claim."""
         self._tool_used = True
         """Whether the model has used a tool since its last claim was judged."""
         self._judging: asyncio.Task[ToolAnswer] | None = None
@@ -319,11 +319,11 @@ class TaskTools:
         )
 
     async def _rejected_by_reviewer(self, review: Review) -> ToolAnswer:
+        self.last_review = review
         if not review.rejected:
             return rt.error(
                 f"NOT YET: the claim could not be reviewed ({review.failure}). Claim again once."
             )
-        self.review_refusal = review.result_text
         rejections = (self._task.task.review_rejections if self._task.task else 0) + 1
         if rejections < MAX_REJECTIONS:
             await self._task.change("a reviewer rejected the claim", review_rejections=rejections)
