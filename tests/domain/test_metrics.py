@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
 from ralph_tui.domain.plan.plan import Task, TaskStatus
-from ralph_tui.domain.project_state import ApprovalKind, Phase
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.metrics import Metric, measure
@@ -68,7 +68,7 @@ def test_an_empty_journal_knows_nothing_and_says_why() -> None:
     found = measure(())
     assert [m.name for m in found] == NAMES
     assert all(m.value is None and m.denominator == 0 and m.unknown for m in found)
-    assert all(m.definition and bool(m.target) != bool(m.good) for m in found)
+    assert all(m.definition and m.target for m in found)
 
 
 def test_tasks_that_were_attempted_and_are_complete_now() -> None:
@@ -134,12 +134,14 @@ def test_only_complete_tasks_with_an_estimate_tell_of_cost() -> None:
         changed("b", TaskStatus.COMPLETE),
         changed("c", TaskStatus.BLOCKED, estimate=10_000),
         changed("d", TaskStatus.COMPLETE, estimate=10_000),  # by hand: nothing was spent
-        ended(1, "a", "failed", tokens=10_000),
-        ended(2, "a", "complete", tokens=14_000),
-        ended(3, "b", "complete", tokens=99_000),
-        ended(4, "c", "blocked", tokens=99_000),
+        ended(1, "a", "failed", cost_usd=1),
+        ended(2, "a", "complete", cost_usd=2),
+        ended(3, "b", "complete", cost_usd=9),
+        ended(4, "c", "blocked", cost_usd=9),
     )
-    assert share("cost_predictability", *events) == (24_000, 20_000)
+    assert metric("cost_predictability", *events).value is None, "one cost shows no spread"
+    dear = changed("e", TaskStatus.COMPLETE, estimate=20_000), ended(5, "e", "complete", cost_usd=5)
+    assert share("cost_predictability", *events, *dear) == (200, 800), "$3 and $5, where $4 are due"
 
 
 def test_an_iteration_in_which_a_person_had_to_help_counts_once() -> None:
@@ -147,17 +149,19 @@ def test_an_iteration_in_which_a_person_had_to_help_counts_once() -> None:
         began(1, "discovery"),
         question(),
         question(),
-        ev.ApprovalRequested(kind=ApprovalKind.SPECS),
         began(2, "a"),
         question(Answer(other="x", by="file")),
         began(3, "b"),
         ev.InjectionConsumed(ids=("i",), iteration=3),
         began(4, "c"),
     )
-    assert share("user_intervention_rate", *events) == (2, 4)
+    assert share("user_intervention_rate", *events) == (1, 3), "discovery is there to ask"
 
 
 def test_builds_are_syncs_and_builds_that_ran() -> None:
+    other = ("npm ci", "npm run build", "yarn --frozen-lockfile", "cargo build", "mvn -q package")
+    assert share("build_reproducibility", *(receipt(one, 0) for one in other)) == (5, 5)
+    assert share("build_reproducibility", receipt("npm test", 0), receipt("go test", 0)) == (0, 0)
     bash = ev.ToolStarted(tool_id="1", name="Bash", input={"command": "uv sync --locked"})
     events = (
         receipt("uv sync --locked", 0),

@@ -23,7 +23,7 @@ def metric(target: str, share: float = 0, of: float = 100) -> Metric:
     ("target", "share", "met"),
     [
         *(("> 90 %", 91, True), ("> 90 %", 90, False), ("< 5 %", 4, True), ("< 5 %", 50, False)),
-        *(("100 %", 100, True), ("100 %", 99, False), ("", 3, None)),
+        *(("100 %", 100, True), ("100 %", 99, False)),
     ],
 )
 def test_a_metric_is_judged_by_its_goal(target: str, share: float, met: bool | None) -> None:
@@ -37,7 +37,7 @@ def test_nothing_misses_a_rate_before_enough_was_counted(of: int, data: st.DataO
     assert met is not False or of >= ENOUGH
 
 
-def test_a_flawless_run_with_approvals_has_no_warning() -> None:
+def test_a_flawless_run_has_no_warning() -> None:
     begun = ev.IterationStarted(iteration=1, task_id="a", title="A", attempt=1)
     ended = ev.IterationFinished(
         iteration=1,
@@ -63,8 +63,9 @@ def test_a_flawless_run_with_approvals_has_no_warning() -> None:
     assert not [span for line in lines for span in line if span.tone is Tone.WARN]
     told = {one.name: metric_words(one) for one in found}
     assert told["user_intervention_rate"].value == "100 %"
-    assert told["context_efficiency"].verdict == told["cost_predictability"].verdict == ""
+    assert told["user_intervention_rate"].verdict == "too few to judge"
+    assert told["cost_predictability"].verdict == ""
     assert told["false_exit_rate"].counted == "0 of 1 claim"
     text = "\n".join(plain(line) for line in lines)
-    assert text.count("meets the goal") == 2
+    assert text.count("meets the goal") == 3
     assert "Goal: below 5 %" in text

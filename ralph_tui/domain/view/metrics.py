@@ -18,7 +18,11 @@ from ralph_tui.domain.view.feature_events import FeatureEvents
 _PHASES = frozenset(phase.value for phase in Phase)
 """The task ids of iterations in phases without tasks, which are the names of the phases."""
 
-_BUILD = re.compile(r"\buv\s+(?:sync|build)\b")
+_BUILD = re.compile(
+    r"\buv\s+(?:sync|build)\b|\b(?:npm|pnpm|yarn|bun)\s+(?:ci|(?:run\s+)?build|.*--(?:frozen|immutable))\b"
+    r"|\b(?:cargo|go|poetry|zig|swift|dotnet)\s+build\b|\b(?:mvn|gradlew?)\s.*\b(?:package|build|verify)\b"
+)
+"""Commands that install what a lock file names, or build."""
 
 
 class Metric(Model):
@@ -26,11 +30,9 @@ class Metric(Model):
 
     name: str
     title: str
-    target: str = ""
-    """The goal, such as `> 90 %`. Empty where no value is better than another."""
+    target: str
+    """The goal, such as `> 90 %`."""
     definition: str
-    good: str = ""
-    """How to read the value, if there is no goal."""
     unit: str = "time"
     """The unit of the denominator, in the singular."""
     numerator: float = 0.0
@@ -62,7 +64,7 @@ class _Tally:
     stagnant: bool = False
     stuck: bool = False
     """Whether the stagnation counter is at its threshold now."""
-    tokens: dict[str, int] = field(default_factory=dict)
+    costs: dict[str, float] = field(default_factory=dict)
     calls: dict[str, str] = field(default_factory=dict)
     builds: int = 0
     good_builds: int = 0
@@ -114,8 +116,8 @@ def _task_changed(t: _Tally, e: ev.TaskChanged) -> None:
 
 def _iteration_started(t: _Tally, e: ev.IterationStarted) -> None:
     t.iteration = e.iteration
-    t.iterations.add(e.iteration)
     if e.task_id not in _PHASES:
+        t.iterations.add(e.iteration)
         t.attempted.add(e.task_id)
 
 
@@ -124,14 +126,11 @@ def _iteration_finished(t: _Tally, e: ev.IterationFinished) -> None:
         t.context += e.context_tokens
         t.room += t.capacity
     phase, done = e.task_id in _PHASES, e.outcome is ev.IterationOutcome.COMPLETE
-    if e.outcome is ev.IterationOutcome.INCOMPLETE:
-        t.exits += 1
-        t.premature += 1
-    elif phase and (
-        done or e.outcome is ev.IterationOutcome.SENT_BACK
-    ):  # a phase ends without a claim
-        t.exits += 1
-    t.tokens[e.task_id] = t.tokens.get(e.task_id, 0) + e.tokens
+    unfinished = e.outcome is ev.IterationOutcome.INCOMPLETE
+    t.premature += unfinished
+    # A phase ends without a claim.
+    t.exits += unfinished or (phase and (done or e.outcome is ev.IterationOutcome.SENT_BACK))
+    t.costs[e.task_id] = t.costs.get(e.task_id, 0.0) + e.cost_usd
     if done and not phase and t.stagnant:
         t.recovered += 1
         t.stagnant = False
@@ -166,10 +165,6 @@ def _injection_consumed(t: _Tally, e: ev.InjectionConsumed) -> None:
     t.helped.add(e.iteration)
 
 
-def _approval_requested(t: _Tally, _: ev.ApprovalRequested) -> None:
-    t.helped.add(t.iteration)
-
-
 def _gate_checked(t: _Tally, e: ev.GateChecked) -> None:
     if _BUILD.search(e.receipt.command) and e.receipt.exit_code is not None:
         t.builds += 1
@@ -200,14 +195,12 @@ _HANDLERS: dict[type[ev.EventBase], Callable[[_Tally, Any], None]] = {
     ev.BreakerChanged: _breaker_changed,
     ev.QuestionAsked: _question_asked,
     ev.InjectionConsumed: _injection_consumed,
-    ev.ApprovalRequested: _approval_requested,
     ev.GateChecked: _gate_checked,
     ev.ToolStarted: _tool_started,
     ev.ToolFinished: _tool_finished,
 }
 
 MEASURED = frozenset(str(kind.model_fields["type"].default) for kind in _HANDLERS)
-"""The types of the events that the metrics use."""
 
 
 def _completion(t: _Tally) -> Metric:
@@ -227,8 +220,8 @@ def _efficiency(t: _Tally) -> Metric:
     return Metric(
         name="context_efficiency",
         title="Context use",
+        target="< 60 %",
         definition="How full the context window was when iterations ended, on average.",
-        good="Small tasks need little context, so no value is better than another.",
         unit="token",
         numerator=t.context,
         denominator=t.room,
@@ -266,17 +259,20 @@ def _cost(t: _Tally) -> Metric:
     estimates = {
         task_id: task.estimated_tokens
         for task_id, task in t.tasks.items()
-        if task.estimated_tokens and t.tokens.get(task_id) and t.complete(task_id)
+        if task.estimated_tokens and t.costs.get(task_id) and t.complete(task_id)
     }
+    spent = sum(t.costs[task_id] for task_id in estimates)
+    price = spent / (sum(estimates.values()) or 1)
+    off = sum(abs(t.costs[task_id] - price * size) for task_id, size in estimates.items())
     return Metric(
         name="cost_predictability",
-        title="Tokens against the estimate",
-        definition="Tokens that completed tasks used, compared with the plan's estimates.",
-        good="100 % means that the estimates were right.",
-        unit="estimated token",
-        numerator=sum(t.tokens[task_id] for task_id in estimates),
-        denominator=sum(estimates.values()),
-        unknown="no completed task had an estimate",
+        title="Cost beside the estimate",
+        target="< 20 %",
+        definition="How far the costs of completed tasks were from the plan's estimates, at what a token cost on average.",
+        unit="cent",
+        numerator=100 * off,
+        denominator=100 * spent * (len(estimates) > 1),  # one cost shows no spread
+        unknown="fewer than two completed tasks had an estimate",
     )
 
 
@@ -284,8 +280,8 @@ def _intervention(t: _Tally) -> Metric:
     return Metric(
         name="user_intervention_rate",
         title="Help from you",
-        definition="Share of iterations that asked you, got guidance or led to an approval.",
-        good="Reviews of the specs and the plan count, so a good run has some.",
+        target="< 10 %",
+        definition="Share of the iterations on tasks that asked you or got guidance.",
         unit="iteration",
         numerator=len(t.helped & t.iterations),
         denominator=len(t.iterations),
@@ -298,8 +294,7 @@ def _builds(t: _Tally) -> Metric:
         name="build_reproducibility",
         title="Successful builds",
         target="100 %",
-        definition="Share of `uv sync` and `uv build` commands that succeeded, "
-        "whether the gate or the agent ran them.",
+        definition="Share of commands that build, or install from a lock file, and succeeded.",
         unit="build",
         numerator=t.good_builds,
         denominator=t.builds,

@@ -128,39 +128,34 @@ class MetricWords(NamedTuple):
     counted: str
     """The counts, such as `2 of 2 tasks`, or why nothing was counted."""
     verdict: str
-    """Whether the goal is met, in words; empty without a goal or counts."""
+    """Whether the goal is met, in words; empty without counts."""
     met: bool | None
     about: str
-    """The definition of the metric, and which values are good."""
+    """The definition of the metric and its goal."""
 
 
 def metric_words(metric: Metric) -> MetricWords:
-    goal = f"Goal: {_goal_text(metric.target)}." if metric.target else ""
-    about = " ".join(filter(None, (metric.definition, metric.good, goal)))
+    goal = metric.target.replace("< ", "below ").replace("> ", "above ")
+    about = f"{metric.definition} Goal: {goal}."
     if metric.value is None:
         return MetricWords(UNKNOWN, metric.unknown, "", None, about)
     counted = f"{metric.numerator:,.0f} of {plural(round(metric.denominator), metric.unit)}"
     met = meets_goal(metric)
-    if met is None:
-        verdict = "too few to judge" if metric.target else ""
-    else:
+    verdict = "too few to judge"
+    if met is not None:
         verdict = "meets the goal" if met else "misses the goal"
     return MetricWords(f"{100 * metric.value:.0f} %", counted, verdict, met, about)
 
 
 def meets_goal(metric: Metric) -> bool | None:
-    """Return whether a metric meets its goal, or None without a goal or with too few counts to miss it."""
-    if metric.value is None or not metric.target:
+    """Return whether a metric meets its goal, or None with too few counts to miss it."""
+    if metric.value is None:
         return None
     share, bound = 100 * metric.value, float(re.findall(r"\d+", metric.target)[0])
     if metric.target[0] not in "<>":
         return share >= bound
     met = share < bound if metric.target[0] == "<" else share > bound
     return None if not met and metric.denominator < ENOUGH else met
-
-
-def _goal_text(target: str) -> str:
-    return target.replace("< ", "below ").replace("> ", "above ")
 
 
 def metric_parts(metrics: Iterable[Metric], glyphs: Glyphs) -> list[Part]:
