@@ -384,9 +384,13 @@ def test_a_task_is_edited_and_dropped(project: Path) -> None:
     task = Project(root).load().plan.task("task-002")
     assert task is not None
     assert task.verification_criteria == ("$ ./check.sh",)
-    refused = inside("edit", "task-002", "--check", "tests", cwd=root)
-    assert refused.returncode == 3
-    assert "has no command for `tests`" in refused.stderr
+    for text, why in {
+        "tests": "has no command for `tests`",
+        "lint": "build.lint_command COMMAND",
+        " ": "must not be empty",
+    }.items():
+        refused = inside("edit", "task-002", "--check", text, cwd=root)
+        assert (refused.returncode, why in refused.stderr) == (3, True)
     assert inside("edit", "task-002", cwd=root).returncode == 3
     assert "task-003 depends on task-002." in inside("drop", "task-002", cwd=root).stderr
     assert inside("drop", "task-003", cwd=root).stdout == "Dropped task-003: Third.\n"

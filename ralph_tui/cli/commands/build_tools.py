@@ -71,9 +71,9 @@ def sync(project_root: ProjectRoot = None) -> None:
 
 
 _MISSING = {
-    "tests": ("no tests", "build.test_command", "pytest"),
-    "lint": ("no linter", "build.lint_command", "ruff"),
-    "typecheck": ("no type checker", "build.typecheck_command", "mypy"),
+    "tests": ("no tests", "pytest"),
+    "lint": ("no linter", "ruff"),
+    "typecheck": ("no type checker", "mypy"),
 }
 
 
@@ -84,11 +84,12 @@ def _check(name: str, more: list[str], project_root: Path | None) -> None:
 
     root = project_directory(project_root)
     checks = checks_of(root, load_settings(root))
-    found = checks.of(CheckKind(name))
+    kind = CheckKind(name)
+    found = checks.of(kind)
     if not found:
-        what, setting, tool = _MISSING[name]
+        what, tool = _MISSING[kind]
         add = f"Run `ralph deps add --dev {tool}`" if checks.uses_uv else "Add one to the project"
-        hint = f"{add}, or name the command: ralph config set {setting} COMMAND"
+        hint = f"{add}, or name the command: ralph config set {kind.setting} COMMAND"
         raise SetupError(f"This project has {what} that ralph knows how to run.", hint)
     if more and len(found) > 1:
         lines = ", ".join(f"`{one.command}`" for one in found)

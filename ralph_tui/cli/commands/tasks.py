@@ -295,16 +295,17 @@ def _criteria(
 
     root = find_project(project_root).root
     named = checks_of(root, load_settings(root)).named
-    for text in (*(criteria or ()), *(checks or ())):
-        if text.strip() in {*CheckKind, ALL} and text.strip() not in named:
+    prose, own = ([text.strip() for text in given or ()] for given in (criteria, checks))
+    for text in (*prose, *own):
+        if not text:
+            raise RalphError("A criterion must not be empty.", "Say what shows that it is done.")
+        if text in {*CheckKind, ALL} and text not in named:
+            setting = (text != ALL and CheckKind(text).setting) or CheckKind.TESTS.setting
             raise RalphError(
-                f"This project has no command for `{text.strip()}`.",
-                "Give the command itself, or set it with `ralph config set build.test_command COMMAND`.",
+                f"This project has no command for `{text}`.",
+                f"Give the command itself, or set it with `ralph config set {setting} COMMAND`.",
             )
-    own = (
-        text if text.strip() in named or text[:1] in "$`" else f"$ {text}" for text in checks or ()
-    )
-    return (*(criteria or ()), *own)
+    return (*prose, *(one if one in named or one[0] in "$`" else f"$ {one}" for one in own))
 
 
 def _fields(

@@ -21,7 +21,7 @@ from ralph_tui.domain.events import Notice
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks
+from ralph_tui.domain.verification.check_commands import CheckKind
 
 if TYPE_CHECKING:
     from ralph_tui.domain.plan.plan import ImplementationPlan
@@ -249,11 +249,15 @@ def _checks(root: Path) -> Finding:
         for kind, word in _KIND_WORDS.items()
         for one in checks.of(kind)
     )
-    if missing := _missing_program(checks):
-        advice = "Install it, or name another command: ralph config set build.test_command COMMAND"
-        return Finding(
-            "checks", ok=False, text=f"{missing} is not installed; {summary}", advice=advice
-        )
+    for one in checks.commands:
+        program = one.command.split()[0]
+        named = one.runner and re.fullmatch(r"[\w.-]+", program)
+        if named and shutil.which(program) is None:
+            text = f"{program} is not installed; {summary}"
+            advice = (
+                f"Install it, or name another command: ralph config set {one.kind.setting} COMMAND"
+            )
+            return Finding("checks", ok=False, text=text, advice=advice)
     if not checks.of(CheckKind.TESTS):
         text = f"no tests found{f'; {summary}' if summary else ''}"
         advice = (
@@ -262,14 +266,6 @@ def _checks(root: Path) -> Finding:
         )
         return Finding("checks", ok=False, text=text, advice=advice, needed=False, is_next=True)
     return Finding("checks", ok=True, text=summary, needed=False)
-
-
-def _missing_program(checks: ProjectChecks) -> str:
-    for one in checks.commands:
-        word = one.command.split()[0]
-        if one.runner and re.fullmatch(r"[\w.-]+", word) and shutil.which(word) is None:
-            return word
-    return ""
 
 
 def _commits(root: Path) -> Finding | None:

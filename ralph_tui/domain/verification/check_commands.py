@@ -39,6 +39,11 @@ class CheckKind(StrEnum):
     LINT = "lint"
     FORMAT = "format_check"
 
+    @property
+    def setting(self) -> str:
+        """The setting that names the command; empty if there is none."""
+        return "" if self is CheckKind.FORMAT else f"build.{self.removesuffix('s')}_command"
+
 
 GATE_KINDS = (CheckKind.TESTS, CheckKind.TYPECHECK, CheckKind.LINT)
 """The checks that the gate runs for every task unless the settings name others."""

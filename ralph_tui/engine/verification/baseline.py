@@ -47,6 +47,8 @@ class PlannedCheck(Protocol):
     def command(self) -> str: ...
     @property
     def source(self) -> str: ...
+    @property
+    def setting(self) -> str: ...
 
 
 _NO_TESTS = 5
@@ -327,7 +329,7 @@ _NODE_PROGRAMS = frozenset({"npm", "pnpm", "yarn", "npx", "node", "bun", "bunx"}
 
 
 def cannot_start(
-    command: str, examined: Examined, root: Path, *, planned: str | None = None
+    command: str, examined: Examined, root: Path, *, planned: str | None = None, setting: str = ""
 ) -> Obstacle | None:
     """Return what keeps a check from starting, or None if it ran, passed or is merely red. Blocks.
 
@@ -336,12 +338,13 @@ def cannot_start(
 
     Args:
         planned: The text of the open tasks if the check is a criterion of theirs; None for a check of the project.
+        setting: What names another command in place of a check of the project.
     """
     code, output = examined.result.exit_code, examined.result.tail
     if not code or "passed" in examined.outcomes.values():
         return None
     found = _missing_dependencies(command, output, root)
-    found = found or _missing_program(code, output, root, planned)
+    found = found or _missing_program(code, output, root, planned, setting)
     if found is None and not any(one == "failed" for one in examined.outcomes.values()):
         found = _not_prepared(output, root)
     is_runner = bool(recognized_runners(command, root))
@@ -350,7 +353,9 @@ def cannot_start(
     return found
 
 
-def _missing_program(code: int, output: str, root: Path, planned: str | None) -> Obstacle | None:
+def _missing_program(
+    code: int, output: str, root: Path, planned: str | None, setting: str
+) -> Obstacle | None:
     patterns = (
         (*_MISSING_TOOL, _NOT_RUNNABLE) if code in (126, 127) or "Error 127" in output else ()
     )
@@ -369,7 +374,7 @@ def _missing_program(code: int, output: str, root: Path, planned: str | None) ->
             return Obstacle(
                 reason=f"`{name}` is not installed",
                 hint="Install it, or choose another command"
-                + (" with build.test_command." if planned is None else "."),
+                + (f" with {setting}." if setting else "."),
             )
     return None
 
@@ -465,7 +470,9 @@ def require_started(
         own = check.source == "criterion"
         if one.result.exit_code is None and (one.result.watches or not own):
             found.append(_endless(check.command, one))
-        elif missing := cannot_start(check.command, one, root, planned=planned if own else None):
+        elif missing := cannot_start(
+            check.command, one, root, planned=planned if own else None, setting=check.setting
+        ):
             text = f"`{check.command}` cannot start: {missing.reason}."
             found.append(Obstacle(reason=text, hint=missing.hint))
         for name in sorted(named):

@@ -72,16 +72,26 @@ class Check(Model):
     source: Literal["backpressure", "criterion"]
     own: bool = False
     """Whether the command is among the task's own criteria."""
+    setting: str = ""
+    """The setting that names another command in place of a check of the project."""
 
 
 def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
     """Return the project's checks, then the task's own commands, without duplicates."""
-    checks = {command: Check(command=command, source="backpressure") for command in rules.commands}
+    settings = {one.command: one.kind.setting for one in rules.checks.commands}
+    checks = {
+        command: Check(
+            command=command,
+            source="backpressure",
+            setting=settings.get(command) or "phases.building.backpressure",
+        )
+        for command in rules.commands
+    }
     for criterion in task.verification_criteria:
         command = runnable_command(criterion, rules.checks)
         if command is not None:
-            source = checks[command].source if command in checks else "criterion"
-            checks[command] = Check(command=command, source=source, own=True)
+            known = checks.get(command) or Check(command=command, source="criterion")
+            checks[command] = known.model_copy(update={"own": True})
     return tuple(checks.values())
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind, ProjectChecks
 from ralph_tui.domain.verification.verification import GateResult, Receipt, ReceiptStatus
 from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.engine.verification.baseline import (
@@ -11,11 +13,14 @@ from ralph_tui.engine.verification.baseline import (
     BaselineFailure,
     cannot_start,
     circumstances,
+    require_started,
 )
 from ralph_tui.engine.verification.check_command import CommandResult
+from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.classify import Side
 from ralph_tui.engine.verification.evidence.examine import Examined
 from ralph_tui.engine.verification.evidence.trusted_base import ChangedFile, Inspection
+from ralph_tui.engine.verification.gate import all_checks
 from tests.engine.verification.evidence.projects import write
 
 NOTHING = Inspection()
@@ -220,3 +225,14 @@ def test_a_check_that_cannot_start_is_told_from_one_that_is_red(
 def test_a_check_in_which_a_test_passed_has_started(tmp_path: Path) -> None:
     one = ended(127, "sh: 1: vitest: not found", a="passed", b="failed")
     assert cannot_start("npm test", one, tmp_path) is None
+
+
+def test_a_check_that_cannot_start_names_the_setting_that_names_it(tmp_path: Path) -> None:
+    lint = CheckCommand(kind=CheckKind.LINT, command="lint-it", file="package.json")
+    rules = GateRules(commands=("lint-it", "other"), checks=ProjectChecks(commands=(lint,)))
+    checks = all_checks((), rules)
+    missing = {one.command: ended(127, f"sh: 1: {one.command}: not found") for one in checks}
+    with pytest.raises(SetupError) as refused:
+        require_started(tmp_path, checks, missing, (), ())
+    assert "another command with build.lint_command." in refused.value.hint
+    assert "another command with phases.building.backpressure." in refused.value.hint

@@ -126,14 +126,6 @@ def gate_commands(checks: ProjectChecks, settings: Settings) -> tuple[str, ...]:
     return tuple(dict.fromkeys(resolved))
 
 
-_HOW_TO_REMOVE = {
-    CheckKind.TESTS: "set build.test_command",
-    CheckKind.TYPECHECK: "set build.typecheck_command",
-    CheckKind.LINT: "set build.lint_command",
-    CheckKind.FORMAT: "remove it from the criteria that name it",
-}
-
-
 class GateRules(Model):
     """The gate's rules: its commands and the project's checks."""
 
@@ -167,7 +159,7 @@ class ChecksOfRun:
         """Sentences about the checks that an earlier run lost, with what to do."""
         return tuple(
             f"{one.file} no longer defines how to check `{one.kind.value}`. `{one.command}` stays required. "
-            f"Restore it, or {_HOW_TO_REMOVE[one.kind]}."
+            f"Restore it, or {f'set {one.kind.setting}' if one.kind.setting else 'remove it from the criteria that name it'}."
             for one in self._still_required
         )
 
@@ -198,13 +190,13 @@ class ChecksOfRun:
 def _configured(settings: Settings) -> Iterator[CheckCommand]:
     build = settings.build
     named = (
-        (CheckKind.TESTS, build.test_command, "build.test_command"),
-        (CheckKind.TYPECHECK, build.typecheck_command, "build.typecheck_command"),
-        (CheckKind.LINT, build.lint_command, "build.lint_command"),
+        (CheckKind.TESTS, build.test_command),
+        (CheckKind.TYPECHECK, build.typecheck_command),
+        (CheckKind.LINT, build.lint_command),
     )
-    for kind, command, setting in named:
+    for kind, command in named:
         if command != DETECTED:
-            yield CheckCommand(kind=kind, command=command, file=setting)
+            yield CheckCommand(kind=kind, command=command, file=kind.setting)
 
 
 def detect_checks(files: DirectoryFiles) -> ProjectChecks:
