@@ -15,7 +15,7 @@ from ralph_tui.guard.core.policy import PHASE_TOOLS
 from ralph_tui.store.layout import Layout
 from tests.tools.house import ROOT
 
-NAMES = yaml.safe_load((ROOT / "tests/seed_names.yaml").read_text(encoding="utf-8"))
+NAMES = yaml.load((ROOT / "tests/seed_names.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 PAGE = (ROOT / "docs/differences.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (`[^|]+`) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 EXPLAINED = {

@@ -99,13 +99,13 @@ class Result:
 
 @cache
 def packages() -> dict[str, Package]:
-    listed = yaml.safe_load((HERE / "packages.yaml").read_text(encoding="utf-8"))
+    listed = yaml.load((HERE / "packages.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
     return {one["source"]["name"]: Package.model_validate(one) for one in listed}
 
 
 @cache
 def surroundings() -> dict[str, Surrounding]:
-    listed = yaml.safe_load((HERE / "surroundings.yaml").read_text(encoding="utf-8"))
+    listed = yaml.load((HERE / "surroundings.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
     return {one["name"]: Surrounding.model_validate(one) for one in listed}
 
 

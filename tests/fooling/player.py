@@ -101,7 +101,7 @@ class Base(BaseModel):
 
 
 def _read(name: str) -> Any:
-    return yaml.safe_load((HERE / name).read_text(encoding="utf-8"))
+    return yaml.load((HERE / name).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
 
 
 @cache
