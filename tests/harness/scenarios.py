@@ -106,6 +106,7 @@ def works_forever(task_id: str, *, context: int = 20_000, output: int = 100) -> 
       task: "{task_id}"
       turns:
         - bash: uv run python -c 'print(1)'
+          wait: 0.2
           repeat: 10000
           context: {context}
           output: {output}

@@ -14,6 +14,7 @@ ASKS = """
   when: "^# Ralph Discovery"
   turns:
     - say: I will read the folder first.
+      wait: 0.2
       repeat: 10000
 """
 
