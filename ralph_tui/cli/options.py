@@ -79,12 +79,6 @@ class RunOptions:
             help="Also build tasks that no check can verify, and mark them as unverified.",
         ),
     ] = False
-    no_baseline: Annotated[
-        bool,
-        typer.Option(
-            "--no-baseline", help="Do not run the project's checks before the first task."
-        ),
-    ] = False
     no_archive: Annotated[
         bool, typer.Option("--no-archive", help="Do not archive the plan when it is finished.")
     ] = False

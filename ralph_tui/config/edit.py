@@ -11,9 +11,6 @@ from ralph_tui.config.template import plain_value, template, yaml_value
 from ralph_tui.config.yaml_reader import MAX_BYTES, compose, parse_entries
 from ralph_tui.domain.errors import ConfigError
 
-INDENT = "  "
-
-
 OTHER_DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "hybrid": {
         "phases.building.max_iterations": 20,
@@ -41,7 +38,7 @@ def template_of(name: str) -> str:
 
 
 def with_setting(text: str, key: str, value: object, path: Path) -> str:
-    """Return the text with `key` set to `value`. A new setting is added to its section if the section exists."""
+    """Return the text with `key` set to `value`. A new setting gets a line of its own."""
     import yaml
 
     before = {e.key: e.value for e in parse_entries(text, path)}
@@ -50,7 +47,7 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
     # Only a top-level mapping such as the steps is written as a block; deeper ones stay on one line.
     as_block = not flow and "." not in key and _is_nested(value)
     written = _block_text(value) if as_block else yaml_value(value)
-    changed = _with_text(text, root, key.split("."), written)
+    changed = _with_text(text, root, key, written)
     after = {e.key: e.value for e in parse_entries(changed, path)}
     others_stay = {k: v for k, v in after.items() if k != key} == {
         k: v for k, v in before.items() if k != key
@@ -100,46 +97,36 @@ def _block_text(value: object) -> str:
         allow_unicode=True,
         width=MAX_BYTES,
     )
-    return "\n" + indent(text.rstrip(), INDENT)
+    return "\n" + indent(text.rstrip(), "  ")
 
 
-def _with_text(text: str, root: object, path: list[str], value: str) -> str:
+def _with_text(text: str, root: object, key: str, value: str) -> str:
+    """Replace the value where the setting is; otherwise add a line with its whole name."""
     import yaml
 
-    if not isinstance(root, yaml.MappingNode):
-        return _with_appended(text, path, value)
-    key_node, found, left = _deepest_match(root, path)
-    if found is None:
-        return _with_added(text, root, path, value, whole=True)
-    if not left:
+    if (found := _value_node(root, key)) is not None:
         return _with_replaced(text, found, value)
-    if isinstance(found, yaml.MappingNode):
-        return _with_added(text, found, left, value, whole=False)
-    assert isinstance(key_node, yaml.Node)  # `models:` with nothing in it yet
-    margin = INDENT * (key_node.start_mark.column // len(INDENT) + 1)
-    return _with_inserted(
-        text, _line_end(text, key_node.end_mark.index), _block(left, value, margin)
-    )
+    if isinstance(root, yaml.MappingNode) and root.flow_style:
+        start = root.start_mark.index + 1
+        return f"{text[:start]}{key}: {value}{', ' if root.value else ''}{text[start:]}"
+    at = _below_template_line(text, key)
+    before, after = (text, "") if at is None else (text[:at], text[at:])
+    end = "" if not before or before.endswith("\n") else "\n"
+    space = "" if value.startswith("\n") else " "
+    return f"{before}{end}{key}:{space}{value}\n{after}"
 
 
-def _deepest_match(node: object, path: list[str]) -> tuple[object, object, list[str]]:
-    """Return the key node and value node of a setting or its deepest existing section, and the remaining path.
-
-    One key may cover several levels: `models.primary` is `primary` below `models`.
-    """
+def _value_node(node: object, key: str) -> object:
+    """Return the value of a setting, or None. One key may cover several levels, as `models.primary` does."""
     import yaml
 
-    best: tuple[object, object, list[str]] = (None, None, path)
     for key_node, value in node.value if isinstance(node, yaml.MappingNode) else ():
-        parts = str(key_node.value).split(".")
-        if path[: len(parts)] != parts:
-            continue
-        here = (key_node, value, path[len(parts) :])
-        below = _deepest_match(value, path[len(parts) :]) if here[2] else here
-        found = here if below[1] is None else below
-        if best[1] is None or len(found[2]) < len(best[2]):
-            best = found
-    return best
+        name = str(key_node.value)
+        if name == key:
+            return value
+        if key.startswith(f"{name}.") and (found := _value_node(value, key[len(name) + 1 :])):
+            return found
+    return None
 
 
 def _with_replaced(text: str, found: object, value: str) -> str:
@@ -168,61 +155,9 @@ def _end_of(node: object) -> int:
     return int(node.end_mark.index)
 
 
-def _with_added(text: str, node: object, path: list[str], value: str, *, whole: bool) -> str:
-    import yaml
-
-    assert isinstance(node, yaml.MappingNode)
-    if node.flow_style:
-        start = node.start_mark.index + 1
-        nested = value
-        for name in reversed(path[1:]):
-            nested = f"{{{name}: {nested}}}"
-        more = ", " if node.value else ""
-        return f"{text[:start]}{path[0]}: {nested}{more}{text[start:]}"
-    if whole:
-        return _with_appended(text, path, value)
-    first = node.value[0][0].start_mark
-    lines = _block(path, value, " " * first.column)
-    return _with_inserted(text, _above_comments(text, first.index - first.column), lines)
-
-
-def _above_comments(text: str, start: int) -> int:
-    """Return the offset above the comments before `start`, because a comment belongs to the line below it."""
-    while start:
-        before = text.rfind("\n", 0, start - 1) + 1
-        if not text[before:start].lstrip().startswith("#"):
-            break
-        start = before
-    return start
-
-
-def _with_appended(text: str, path: list[str], value: str) -> str:
-    if (at := _below_template_line(text, ".".join(path))) is not None:
-        return _with_inserted(text, at, _block([".".join(path)], value, ""))
-    end = "" if not text or text.endswith("\n") else "\n"
-    return text + end + _block(path, value, "")
-
-
 def _below_template_line(text: str, key: str) -> int | None:
     found = re.search(rf"^# {re.escape(key)}: .*(?:\n|\Z)", text, re.MULTILINE)
     if found is None:
         return None
     after = next((line for line in text[found.end() :].splitlines() if line.strip()), "")
     return None if after[:1].isspace() else found.end()
-
-
-def _block(path: list[str], value: str, margin: str) -> str:
-    *sections, name = path
-    lines = [f"{margin}{INDENT * depth}{section}:" for depth, section in enumerate(sections)]
-    space = "" if value.startswith("\n") else " "
-    return "\n".join([*lines, f"{margin}{INDENT * len(sections)}{name}:{space}{value}"]) + "\n"
-
-
-def _with_inserted(text: str, at: int, lines: str) -> str:
-    missing = "" if at == 0 or text[at - 1] == "\n" else "\n"
-    return text[:at] + missing + lines + text[at:]
-
-
-def _line_end(text: str, index: int) -> int:
-    found = text.find("\n", index)
-    return len(text) if found < 0 else found + 1

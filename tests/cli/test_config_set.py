@@ -34,7 +34,7 @@ def test_a_setting_is_written_and_holds(root: Path) -> None:
 
 def test_a_file_is_made_where_there_is_none(root: Path) -> None:
     assert inside("config", "set", "models.primary", "opus", cwd=root).returncode == 0
-    assert Project(root).layout.config.read_text(encoding="utf-8") == 'models:\n  primary: "opus"\n'
+    assert Project(root).layout.config.read_text(encoding="utf-8") == 'models.primary: "opus"\n'
 
 
 @pytest.mark.parametrize("value", ["[uv run pytest, 'a: b']", "uv run pytest"])

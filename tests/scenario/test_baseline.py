@@ -105,5 +105,6 @@ async def _goes_on_without_calling_its_damage_old(project: Path, server: ModelSe
     assert "already failed before this run" in again.stdout
     assert task_of(project, "worse").status is TaskStatus.BLOCKED
     await beside("retry", "worse", cwd=project)
-    without = await run_ralph(["build", "--headless", "--no-baseline"], project, server)
+    await beside("config", "set", "phases.building.baseline", "false", cwd=project)
+    without = await run_ralph(["build", "--headless"], project, server)
     assert "already failed before this run" not in without.stdout

@@ -125,7 +125,6 @@ def until(
             "Leave them out.",
         )
     project = find_project(options.project_root)
-    options = replace(options, no_baseline=False)
     settings = load_settings(
         project.root, overrides={**_overrides("building", options), **_BASELINE}
     )
@@ -234,7 +233,6 @@ def _overrides(only: str | None, options: RunOptions) -> Mapping[str, object]:
         "limits.rate_limit_per_hour": options.rate,
         "models.planning" if plans else "models.primary": options.model,
         "safety.cost_limits.per_session": options.max_cost,
-        "phases.building.baseline": False if options.no_baseline else None,
         "archive.on_completion": False if options.no_archive else None,
         "phases.building.allow_unverified": options.allow_unverified or None,
     }
@@ -250,7 +248,7 @@ def _seconds(minutes: float | None) -> float | None:
 
 
 _BACKGROUND = (
-    *("yes", "no_input", "no_baseline", "no_archive", "allow_unverified"),
+    *("yes", "no_input", "no_archive", "allow_unverified"),
     *("answers", "timeout", "rate", "verbose", "model"),
 )
 """The options that a run keeps in the background. Its limits are what is left of them."""
