@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import pytest
 
-from ralph_tui.present.text.key_hints import foot_lines, is_key, key_name
-from ralph_tui.tui.screens.dialogs.confirm import Confirm
-from ralph_tui.tui.widgets.file_completion import KEYS, FileCompletion
+from ralph_tui.present.text.key_hints import is_key, key_name
 from ralph_tui.tui.widgets.footer import DialogFooter
 from ralph_tui.tui.widgets.text_recall import FILES
 from tests.tui.conftest import screen_text, until
+from tests.tui.dialog_checks import check_foot, ends_of
 from tests.tui.feed import FakeControls
 from tests.tui.pictures import DIALOGS, MEDIUM, SMALL, Size
 from tests.tui.test_pictures import calm, staged
@@ -49,31 +48,9 @@ async def test_under_every_dialog_are_its_own_keys_whole_and_bound(
     app, look = staged(replace(DIALOGS[name], shows=""), tmp_path, theme=theme)
     async with app.run_test(size=size, notifications=True) as pilot:
         await look(pilot)
-        foot = app.screen.query_one(DialogFooter)
-        lines = foot_lines(foot.keys, size[0] - 4)
-        shown = screen_text(app).splitlines()
-        assert ["".join(p.text for p in line) for line in lines] == [
-            line.strip() for line in shown[-len(lines) :]
-        ], "the last lines of the screen"
-        if frames := app.screen.query(".dialog"):
-            assert frames.first().region.bottom <= foot.region.y, "nothing is behind it"
-        assert not theme or "slug-demo" in shown[0], "the dashboard is seen"
-        said = [piece.text for line in lines for piece in line if piece.is_key]
+        said = check_foot(app, size[0])
+        assert not theme or "slug-demo" in screen_text(app).splitlines()[0], "the dashboard is seen"
         assert set(NEEDED.get(name, "").split()) <= set(said)
-        bound = app.screen.active_bindings
-        typed = {"enter", "j", "k"} if isinstance(app.screen, Confirm) else set()
-        if any(one.is_open for one in app.screen.query(FileCompletion)):
-            typed |= KEYS
-        assert [key for key in said if not _is_bound(key, {*bound, *typed})] == []
-
-
-def _is_bound(key: str, bound: set[str]) -> bool:
-    return all(key_name(end) in bound for end in _ends(key))
-
-
-def _ends(key: str) -> tuple[str, ...]:
-    first, _, last = key.partition("-")
-    return (first, last) if first and last else (key,)
 
 
 RANGE = re.compile(r"\d-\d")
@@ -81,10 +58,7 @@ RANGE = re.compile(r"\d-\d")
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=() if name == "permission" else pytest.mark.long)
-        for name in DIALOGS
-    ],
+    [pytest.param(name, marks=() if name == "undo" else pytest.mark.long) for name in DIALOGS],
 )
 async def test_what_the_foot_says_is_done_by_one_of_its_keys(
     tmp_path_factory: pytest.TempPathFactory, name: str
@@ -92,7 +66,7 @@ async def test_what_the_foot_says_is_done_by_one_of_its_keys(
     said = await _pressed(tmp_path_factory.mktemp("said"), name, "")
     for item in re.split(", |; ", said.keys):
         words = takewhile(lambda word: is_key(word) or RANGE.fullmatch(word), item.split())
-        if not (keys := [end for word in words for end in _ends(word)]):
+        if not (keys := [end for word in words for end in ends_of(word)]):
             assert item == FILES, "what has no key is typed"
             continue
         seen = [await _pressed(tmp_path_factory.mktemp("pressed"), name, key) for key in keys]

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from textual.events import MouseScrollDown, MouseScrollUp
+
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.view.loop_view import RunState
@@ -34,10 +36,21 @@ def ralph(pilot: object) -> RalphApp:
     return app
 
 
-async def test_every_command_has_a_handler(open_app: Open) -> None:
-    async with open_app(script_of(), autostart=False) as pilot:
-        handled = ralph(pilot).lifecycle.handlers.by_command
+async def test_without_a_loop_escape_stays_x_says_why_not_and_q_leaves(open_app: Open) -> None:
+    script = script_of()
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        handled = app.lifecycle.handlers.by_command
         assert list(handled) == [command.name for command in COMMANDS]
+        await until(pilot, lambda: script.warmed)
+        await pilot.press("x")
+        await until(pilot, lambda: "No loop is running here. Press b to start one." in toasts(app))
+        await pilot.press("escape", "escape")
+        await pilot.pause()
+        assert not app._exit
+        await pilot.press("q")
+        await until(pilot, lambda: app._exit)
+        assert app.return_value == 0
 
 
 def test_commands_of_one_name_lead_to_the_same() -> None:
@@ -60,16 +73,12 @@ async def test_nothing_runs_before_b_and_b_starts_the_loop(open_app: Open) -> No
         assert script.runs == 1
 
 
-async def test_warm_up_happens_after_the_first_paint(open_app: Open) -> None:
-    script = script_of()
-    async with open_app(script, autostart=False) as pilot:
-        await until(pilot, lambda: script.warmed)
-
-
-async def test_p_pauses_pauses_now_and_resumes(open_app: Open) -> None:
+async def test_p_pauses_pauses_now_and_resumes_and_r_withdraws(open_app: Open) -> None:
     script = script_of(feed.running())
     async with open_app(script) as pilot:
         app = ralph(pilot)
+        await pilot.press("r")
+        await until(pilot, lambda: "The loop is not paused." in toasts(app))
         await pilot.press("p")
         await until(pilot, lambda: script.controls.asked == ["pause"])
         script.news.put_nowait(ev.PauseRequested())
@@ -82,14 +91,8 @@ async def test_p_pauses_pauses_now_and_resumes(open_app: Open) -> None:
         assert "p resume" in screen_text(app)
         await pilot.press("p")
         await until(pilot, lambda: script.controls.asked == ["pause", "pause", "resume"])
-
-
-async def test_r_withdraws_a_pause_and_says_when_there_is_none(open_app: Open) -> None:
-    script = script_of(feed.running())
-    async with open_app(script) as pilot:
-        app = ralph(pilot)
-        await pilot.press("r")
-        await until(pilot, lambda: "The loop is not paused." in toasts(app))
+        script.controls.asked.clear()
+        script.news.put_nowait(ev.LoopResumed())
         script.news.put_nowait(ev.PauseRequested())
         await until(pilot, lambda: app.view.run_state is RunState.PAUSING)
         await pilot.press("r")
@@ -116,7 +119,9 @@ async def test_s_asks_before_it_skips_and_t_takes_only_a_blocked_task(open_app: 
         await until(pilot, lambda: script.controls.asked == ["skip demo-04"])
 
 
-async def test_i_keeps_a_draft_over_escape_and_sends_many_lines(open_app: Open) -> None:
+async def test_i_keeps_a_draft_sends_many_lines_and_keeps_what_cannot_be_sent(
+    open_app: Open,
+) -> None:
     script = script_of(feed.running())
     async with open_app(script) as pilot:
         app = ralph(pilot)
@@ -134,15 +139,7 @@ async def test_i_keeps_a_draft_over_escape_and_sends_many_lines(open_app: Open) 
         await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
         assert isinstance(app.screen, GuidanceDialog)
         assert app.screen.draft == ""
-
-
-async def test_empty_guidance_is_not_sent_and_what_cannot_be_sent_is_kept(open_app: Open) -> None:
-    script = script_of(feed.running())
-    async with open_app(script) as pilot:
-        app = ralph(pilot)
         script.controls.error = RalphError("The disk is full.", "Make room.")
-        await pilot.press("i")
-        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
         await pilot.press("ctrl+s")
         await until(pilot, lambda: any("Type your guidance" in t for t in toasts(app)))
         assert isinstance(app.screen, GuidanceDialog)
@@ -171,13 +168,6 @@ async def test_x_asks_how_soon_and_again_stops_now(open_app: Open) -> None:
         await until(pilot, lambda: script.controls.asked[2:] == ["stop now"])
 
 
-async def test_x_without_a_loop_says_why_not(open_app: Open) -> None:
-    async with open_app(script_of(), autostart=False) as pilot:
-        await pilot.press("x")
-        app = ralph(pilot)
-        await until(pilot, lambda: "No loop is running here. Press b to start one." in toasts(app))
-
-
 async def test_a_bug_in_a_control_is_said_and_the_screen_goes_on(open_app: Open) -> None:
     script = script_of(feed.running())
     async with open_app(script) as pilot:
@@ -189,7 +179,7 @@ async def test_a_bug_in_a_control_is_said_and_the_screen_goes_on(open_app: Open)
         await until(pilot, lambda: "ZeroDivisionError" in screen_text(app))
 
 
-async def test_enter_shows_the_selected_call_and_esc_closes_it(open_app: Open) -> None:
+async def test_enter_and_clicks_open_what_is_selected_and_y_copies_it(open_app: Open) -> None:
     async with open_app(script_of(feed.failed_gate())) as pilot:
         app = ralph(pilot)
         for command, said in (
@@ -206,18 +196,26 @@ async def test_enter_shows_the_selected_call_and_esc_closes_it(open_app: Open) -
             assert [words for words in said if words not in screen_text(app)] == []
             await pilot.press("escape")
             await until(pilot, lambda: isinstance(app.screen, Dashboard))
-
-
-async def test_enter_on_the_board_shows_the_task(open_app: Open) -> None:
-    async with open_app(script_of(feed.failed_gate())) as pilot:
-        app = ralph(pilot)
-        await pilot.press("1", "enter")
+        await pilot.press("G")
+        while "uv run mypy" not in app.dashboard.stream.selected_text():
+            await pilot.press("k")
+        await pilot.press("y")
+        await until(pilot, lambda: "return-value" in app.clipboard)
+        await pilot.press("1", "y")
+        await until(pilot, lambda: app.clipboard.startswith("demo-02"))
+        await pilot.press("enter")
         await through_the_menu(pilot)
         text = screen_text(app)
         for part in ("types check  failed in 2.2s", "Depends on", "Needed by", "Why it was chosen"):
             assert part in text
         await pilot.press("q")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        await pilot.click("#tasks", offset=(8, 2), times=2)
+        await through_the_menu(pilot)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        await pilot.click("DashboardFooter", offset=(2 + len("p pause  i"), 0))
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
 
 
 async def test_help_lists_every_command(open_app: Open) -> None:
@@ -266,7 +264,7 @@ async def test_narrow_shows_one_pane_and_the_keys_choose_it(open_app: Open) -> N
         await until(pilot, lambda: "hand-off at 60 %" in screen_text(app))
 
 
-async def test_f_and_the_cursor_decide_about_following(open_app: Open) -> None:
+async def test_f_the_cursor_and_the_wheel_decide_about_following(open_app: Open) -> None:
     script = script_of(feed.running())
     async with open_app(script, size=(120, 24)) as pilot:
         app = ralph(pilot)
@@ -280,13 +278,6 @@ async def test_f_and_the_cursor_decide_about_following(open_app: Open) -> None:
         assert stream.scroll_offset.y == top
         await pilot.press("f")
         await until(pilot, lambda: stream.following and stream.is_vertical_scroll_end)
-        await pilot.press("g", "G")
-        await until(pilot, lambda: stream.following)
-
-
-async def test_half_pages_move_the_cursor(open_app: Open) -> None:
-    async with open_app(script_of(feed.running()), size=(120, 24)) as pilot:
-        stream = ralph(pilot).dashboard.stream
         await pilot.press("g")
         first = stream.cursor
         await pilot.press("ctrl+d")
@@ -296,52 +287,13 @@ async def test_half_pages_move_the_cursor(open_app: Open) -> None:
         assert below > first
         await pilot.press("ctrl+u")
         assert stream.cursor == first
-
-
-async def test_the_wheel_lets_go_and_takes_hold_again(open_app: Open) -> None:
-    async with open_app(script_of(feed.running()), size=(120, 20)) as pilot:
-        stream = ralph(pilot).dashboard.stream
-        await pilot._post_mouse_events([_wheel_up()], "#activity")
+        await pilot.press("G")
+        await until(pilot, lambda: stream.following)
+        await pilot._post_mouse_events([MouseScrollUp], "#activity")
         await until(pilot, lambda: not stream.following)
         stream.scroll_end(animate=False, force=True)
-        await pilot._post_mouse_events([_wheel_down()], "#activity")
+        await pilot._post_mouse_events([MouseScrollDown], "#activity")
         await until(pilot, lambda: stream.following)
-
-
-def _wheel_up() -> type:
-    from textual.events import MouseScrollUp
-
-    return MouseScrollUp
-
-
-def _wheel_down() -> type:
-    from textual.events import MouseScrollDown
-
-    return MouseScrollDown
-
-
-async def test_a_double_click_opens_detail(open_app: Open) -> None:
-    async with open_app(script_of(feed.running())) as pilot:
-        await pilot.click("#tasks", offset=(8, 2), times=2)
-        await through_the_menu(pilot)
-
-
-async def test_the_footer_can_be_clicked(open_app: Open) -> None:
-    async with open_app(script_of(feed.running())) as pilot:
-        app = ralph(pilot)
-        await pilot.click("DashboardFooter", offset=(2 + len("p pause  i"), 0))
-        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
-
-
-async def test_y_copies_what_is_selected(open_app: Open) -> None:
-    async with open_app(script_of(feed.failed_gate())) as pilot:
-        app = ralph(pilot)
-        while "uv run mypy" not in app.dashboard.stream.selected_text():
-            await pilot.press("k")
-        await pilot.press("y")
-        await until(pilot, lambda: "return-value" in app.clipboard)
-        await pilot.press("1", "y")
-        await until(pilot, lambda: app.clipboard.startswith("demo-02"))
 
 
 async def test_f12_saves_a_picture_or_says_why_not(tmp_path: Path) -> None:

@@ -30,14 +30,6 @@ STOPPED = ev.LoopFinished(
 )
 
 
-async def test_q_leaves_at_once_when_nothing_runs(open_app: Open) -> None:
-    async with open_app(script_of(), autostart=False) as pilot:
-        app = ralph(pilot)
-        await pilot.press("q")
-        await until(pilot, lambda: app._exit)
-        assert app.return_value == 0
-
-
 async def test_a_terminal_that_is_gone_ends_the_screen(open_app: Open) -> None:
     async with open_app(script_of(), autostart=False) as pilot:
         app = ralph(pilot)
@@ -75,18 +67,6 @@ async def test_guidance_that_still_waits_after_the_loop_is_told_once(open_app: O
         script.disk.put_nowait(ev.InjectionQueued(id="i2", text="And no colours"))
         await until(pilot, lambda: "queued: And no colours" in screen_text(app))
         assert screen_text(app).count("queued: Use sqlite") == 1
-
-
-async def test_q_while_running_asks_and_keep_keeps(open_app: Open) -> None:
-    script = script_of(feed.running())
-    async with open_app(script) as pilot:
-        app = ralph(pilot)
-        await pilot.press("q")
-        await until(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.press("k")
-        await until(pilot, lambda: isinstance(app.screen, Dashboard))
-        assert script.controls.asked == []
-        assert not app._exit
 
 
 @pytest.mark.parametrize("key", ["q", pytest.param("x", marks=pytest.mark.long)])
@@ -129,10 +109,16 @@ async def test_q_is_taken_the_moment_the_screen_says_that_it_is_over(again: bool
         assert app.return_value == 0
 
 
-async def test_stop_and_quit_waits_for_the_loop_to_end(open_app: Open) -> None:
+async def test_q_asks_first_and_stop_and_quit_waits_for_the_loop_to_end(open_app: Open) -> None:
     script = script_of(feed.running())
     async with open_app(script) as pilot:
         app = ralph(pilot)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("k")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        assert script.controls.asked == []
+        assert not app._exit
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press("s")
@@ -198,13 +184,6 @@ async def test_ctrl_c_warns_first_and_then_asks(open_app: Open) -> None:
         await until(pilot, lambda: isinstance(app.screen, Confirm))
 
 
-async def test_escape_never_quits(open_app: Open) -> None:
-    async with open_app(script_of(), autostart=False) as pilot:
-        await pilot.press("escape", "escape")
-        await pilot.pause()
-        assert not ralph(pilot)._exit
-
-
 async def test_a_loop_that_cannot_start_is_explained_and_can_be_tried_again(
     open_app: Open,
 ) -> None:
@@ -248,20 +227,16 @@ async def test_a_crash_of_the_loop_is_a_state_not_a_traceback(open_app: Open) ->
         assert app.return_value == 3
 
 
-async def test_an_edit_on_disk_appears_while_idle(open_app: Open) -> None:
+async def test_an_edit_on_disk_appears_while_idle_and_a_watcher_that_fails_says_so(
+    open_app: Open,
+) -> None:
     script = script_of()
     async with open_app(script, autostart=False) as pilot:
         app = ralph(pilot)
         script.disk.put_nowait(ev.PlanLoaded(tasks=(feed.TASKS[3],), source="disk"))
         await until(pilot, lambda: list(app.view.tasks) == ["demo-04"])
         await until(pilot, lambda: "changed on disk: 1 task" in screen_text(app))
-
-
-async def test_a_watcher_that_fails_says_so(open_app: Open) -> None:
-    script = script_of()
-    async with open_app(script, autostart=False) as pilot:
         script.disk.put_nowait(OSError("inotify limit"))
-        app = ralph(pilot)
         await until(pilot, lambda: "inotify limit" in screen_text(app))
         (notice,) = app.view.notices
         assert "inotify limit" in details(notice.text)
@@ -287,22 +262,6 @@ async def test_too_small_covers_and_uncovers_while_the_loop_goes_on(open_app: Op
         assert "demo-02" in screen_text(app)
 
 
-async def test_a_dialog_that_opens_while_it_is_too_small_is_covered_and_leaves_no_cover(
-    open_app: Open,
-) -> None:
-    async with open_app(script_of(feed.running())) as pilot:
-        app = ralph(pilot)
-        await pilot.resize_terminal(50, 12)
-        await until(pilot, lambda: isinstance(app.screen, TooSmall))
-        app.push_screen(GuidanceDialog())
-        await until(pilot, lambda: isinstance(app.screen_stack[-2], GuidanceDialog))
-        assert isinstance(app.screen, TooSmall)
-        await pilot.resize_terminal(120, 40)
-        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, Dashboard))
-
-
 @pytest.mark.parametrize("over", [False, True])
 async def test_to_stop_a_wait_is_to_give_it_up(open_app: Open, over: bool) -> None:
     script = script_of(waiting.limited())
@@ -321,12 +280,17 @@ async def test_to_stop_a_wait_is_to_give_it_up(open_app: Open, over: bool) -> No
         assert script.controls.asked == ([] if over else ["stop now"])
 
 
-async def test_it_opens_too_small(open_app: Open) -> None:
+async def test_it_opens_too_small_and_covers_a_dialog_that_opens_meanwhile(open_app: Open) -> None:
     async with open_app(script_of(feed.running()), size=(20, 5)) as pilot:
         app = ralph(pilot)
         await until(pilot, lambda: isinstance(app.screen, TooSmall))
         await pilot.resize_terminal(1, 1)
+        app.push_screen(GuidanceDialog())
+        await until(pilot, lambda: isinstance(app.screen_stack[-2], GuidanceDialog))
+        assert isinstance(app.screen, TooSmall)
         await pilot.resize_terminal(100, 30)
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
+        await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
 
 

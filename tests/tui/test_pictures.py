@@ -12,7 +12,18 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.pages.history import HistoryPage
 from tests.tui.conftest import Moment, drained, screen_text, until
-from tests.tui.pictures import LARGE, MEDIUM, PICTURES, SIZES, Picture, Size, busy, told
+from tests.tui.dialog_checks import check_foot, check_frame
+from tests.tui.pictures import (
+    DIALOGS,
+    LARGE,
+    MEDIUM,
+    PICTURES,
+    SIZES,
+    Picture,
+    Size,
+    busy,
+    told,
+)
 
 Compare = Callable[..., bool]
 Look = Callable[[Pilot[int]], Awaitable[None]]
@@ -81,9 +92,19 @@ KEPT = [name for name, picture in PICTURES.items() if picture.size]
 
 @pytest.mark.parametrize("name", KEPT)
 def test_picture(snap_compare: Compare, tmp_path: Path, name: str) -> None:
+    size = PICTURES[name].size
     app, look = staged(PICTURES[name], tmp_path)
-    assert snap_compare(app, terminal_size=PICTURES[name].size, run_before=look)
 
+    async def look_and_check(pilot: Pilot[int]) -> None:
+        await look(pilot)
+        if size and name in DIALOGS and name not in FRAMELESS:
+            check_frame(app, size)
+            check_foot(app, size[0])
+
+    assert snap_compare(app, terminal_size=size, run_before=look_and_check)
+
+
+FRAMELESS = {"palette", "call_searched"}
 
 BESIDE = "archive"
 """What it shows stands beside a list; a narrow screen has the list alone, and enter opens it (`archive_small`)."""
