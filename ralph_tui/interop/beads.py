@@ -1,4 +1,4 @@
-"""Reads and updates the issues of beads: the lines of `.beads/issues.jsonl`, or the list from `bd list --json`."""
+"""Reads the issues of beads: the lines of `.beads/issues.jsonl`, or the list from `bd list --json`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -8,13 +8,13 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.interop.foreign_tasks import Listing, PlanEntry
 from ralph_tui.interop.formats import ImportOptions, LeftOut, Source
 from ralph_tui.interop.github_issues import read_prose
-from ralph_tui.interop.json_plans import DONE, JsonFormat, States, blocked_in, number_of
+from ralph_tui.interop.json_plans import DONE, JsonImporter, States, blocked_in, number_of
 from ralph_tui.interop.json_text import JsonList, JsonObject, JsonText
 
 _NOT_WORK = frozenset(("message", "event", "agent", "role", "rig", "convoy", "gate", "molecule"))
 
 
-class Beads(JsonFormat):
+class Beads(JsonImporter):
     """Every issue except an epic is a task. `blocks` links are dependencies, `parent-child` links give the group."""
 
     name = "beads"

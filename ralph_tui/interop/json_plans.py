@@ -79,11 +79,6 @@ class Passes(States):
         return "passes", passes
 
 
-def cannot_create(name: str) -> InteropError:
-    what = f"ralph can update {name} files but cannot create them"
-    return InteropError("--as", 0, what, "Choose prd, wiggum or todo.")
-
-
 class JsonImporter(ABC):
     """A format in JSON that is only read."""
 
@@ -128,8 +123,9 @@ class JsonFormat(JsonImporter):
         changes = ((item, self.states.written(item, task)) for item, task in found)
         return edited(before.text, (item.with_value(*change) for item, change in changes if change))
 
-    def new(self, plan: ImplementationPlan) -> str:  # noqa: ARG002 - for a format that can
-        raise cannot_create(self.name)
+    @abstractmethod
+    def new(self, plan: ImplementationPlan) -> str:
+        """Return a new file with the plan's tasks."""
 
 
 @lru_cache(maxsize=2)

@@ -1,6 +1,6 @@
-"""Reads and updates Taskmaster's tasks.json: with tags or in the older shape without, tasks with subtasks."""
+"""Reads Taskmaster's tasks.json: with tags or in the older shape without, tasks with subtasks."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ralph_tui.domain.formatting import shortlist
@@ -9,7 +9,7 @@ from ralph_tui.interop.foreign_tasks import Listing, PlanEntry
 from ralph_tui.interop.formats import ImportOptions, LeftOut, Source
 from ralph_tui.interop.json_plans import (
     DONE,
-    JsonFormat,
+    JsonImporter,
     States,
     blocked_in,
     criteria_of,
@@ -24,7 +24,7 @@ MAIN = "master"
 _CANCELLED = ("cancelled", "canceled")
 
 
-class Taskmaster(JsonFormat):
+class Taskmaster(JsonImporter):
     """Taskmaster's plan. Each subtask becomes a task, and so does each task without subtasks."""
 
     name = "taskmaster"
@@ -66,13 +66,6 @@ class Taskmaster(JsonFormat):
             unread=frozenset(item.id for tag in others for item in self._items(tag)),
             remarks=[*remarks, *unused_remark(document, (item.node for item in items))],
         )
-
-    def entries(self, document: JsonText) -> Iterable[tuple[str, JsonObject]]:
-        for tag in _tags(document):
-            for item in self._items(tag):
-                # A subtask of a task that is done counts as done, whatever it says itself.
-                if not item.forced:
-                    yield item.id, item.node
 
     def _state(self, item: "_Item") -> str:
         return self.states.read(item.node)[0]

@@ -1,4 +1,4 @@
-"""Plans of every tool on the command line: imported as they are, written back flag by flag, and imported again."""
+"""Plans with flags or boxes on the command line: imported as they are, written back flag by flag, and imported again."""
 
 from pathlib import Path
 
@@ -15,27 +15,12 @@ PRD = Sample(
     '{"project": "Shop", "userStories": [\n  {"id": "US-1", "title": "Add a cart", "passes": true},\n'
     '  {"id": "US-2", "title": "Pay", "passes": false, "dependsOn": ["US-1"]}\n]}\n',
 )
-TASKS = Sample(
-    "taskmaster",
-    ".taskmaster/tasks/tasks.json",
-    '{"master": {"tasks": [\n  {"id": 1, "title": "Set up", "status": "done", "dependencies": []},\n'
-    '  {"id": 2, "title": "Build", "status": "pending", "dependencies": [1]}\n]}}\n',
-)
-ISSUES = Sample(
-    "beads",
-    ".beads/issues.jsonl",
-    '{"id":"bd-1","title":"Set up","status":"closed","priority":1,"issue_type":"task"}\n'
-    '{"id":"bd-2","title":"Build","status":"open","priority":2,"issue_type":"task"}\n',
-)
 ROUND = [
     (markdown_samples.FIX_PLAN, "round-amounts", "[ ] Round", "[x] Round"),
     (markdown_samples.SPEC_KIT, "T002", "[ ] T002", "[x] T002"),
     (markdown_samples.KIRO, "2.3", "[-] 2.3", "[x] 2.3"),
     (markdown_samples.OPENSPEC, "1.2", "[ ] 1.2", "[x] 1.2"),
-    (markdown_samples.STORY, "1.2", "Status: Approved", "Status: Done"),
     (PRD, "US-2", '"passes": false', '"passes": true'),
-    (TASKS, "2", '"status": "pending"', '"status": "done"'),
-    (ISSUES, "bd-2", '"status":"open"', '"status":"closed"'),
     (markdown_samples.TODO, "colors-2", "[ ] Colors\r\n- [ ]\r\n", "[x] Colors\r\n- [ ]\r\n"),
 ]
 

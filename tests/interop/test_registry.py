@@ -139,12 +139,17 @@ def test_files_that_are_no_plans_are_nobodys(name: str, text: str) -> None:
         format_registry.formats().detect(Source(name, text))
 
 
-@pytest.mark.parametrize("name", ["taskmaster", "beads", "frankbria", "spec-kit", "kiro", "bmad"])
+@pytest.mark.parametrize("name", ["frankbria", "spec-kit", "kiro"])
 def test_most_formats_are_updated_and_never_made_new(name: str) -> None:
     importer = formats().named(name)
     assert is_exporter(importer)
     with pytest.raises(InteropError, match=r"cannot create them\. Choose prd, wiggum or todo\."):
         importer.write(ImplementationPlan(), Source("new.md", ""))
+
+
+@pytest.mark.parametrize("name", ["taskmaster", "beads", "bmad", "github"])
+def test_what_is_no_flag_and_no_box_is_only_read(name: str) -> None:
+    assert not is_exporter(formats().named(name))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Reads and updates stories of the BMAD method: one story with a Status in each file, or all stories of an epic."""
+"""Reads stories of the BMAD method: one story with a Status in each file, or all stories of an epic."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,24 +6,19 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ralph_tui.domain.formatting import shortlist
-from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, import_listing, tasks_by_foreign_id
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, import_listing
 from ralph_tui.interop.formats import (
-    Edit,
     Imported,
     ImportOptions,
     InteropError,
     Source,
-    edited,
 )
-from ralph_tui.interop.json_plans import cannot_create
 from ralph_tui.interop.markdown.box_plans import (
     chained,
     file_name,
     head_document,
     malformed_box_error,
-    must_change,
     open_document,
 )
 from ralph_tui.interop.markdown.boxes import Box, BoxDocument, TextLine, columns
@@ -86,35 +81,21 @@ class _Section:
 
 @dataclass(frozen=True)
 class _Status:
-    """The words of a status, with their offsets in the text."""
+    """The words of a status, with their offset in the text."""
 
     start: int
-    end: int
     words: str
 
     @property
     def first(self) -> str:
         return re.split(r"[ _-]", self.words.casefold())[0]
 
-    def changed(self, *, is_done: bool) -> Edit:
-        lower = self.words.islower()
-        word = "done" if is_done else "in-progress" if lower else "InProgress"
-        return self.start, self.end, word if lower else word[0].upper() + word[1:]
-
 
 @dataclass(frozen=True)
 class _Story:
     entry: PlanEntry
-    status: _Status | None
-    boxes: Sequence[Box]
     ignored: Sequence[str]
     remark: str
-
-    def edits(self, *, is_done: bool) -> Iterator[Edit]:
-        if self.status is not None:
-            yield self.status.changed(is_done=is_done)
-        else:
-            yield from (box.turned(done=is_done) for box in self.boxes if box.is_done != is_done)
 
 
 class Bmad:
@@ -147,19 +128,6 @@ class Bmad:
         title = "" if len(stories) == 1 else document.title
         entries = chained(story.entry for story in stories)
         return import_listing(Listing(self.name, entries, title, remarks=remarks), source, wanted)
-
-    def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Change the Status of each story, or its boxes if it has no Status."""
-        if not before.text.strip():
-            raise cannot_create(self.name)
-        tasks = tasks_by_foreign_id(plan, self.name, before.name)
-        edits = (
-            edit
-            for story in _stories(open_document(before), before)
-            if (task := tasks.get(story.entry.id)) and must_change(task, is_done=story.entry.done)
-            for edit in story.edits(is_done=not story.entry.done)
-        )
-        return edited(before.text, edits)
 
 
 def _kind(name: str) -> str:
@@ -198,7 +166,7 @@ class _Reader:
             group=epic or f"Epic {int(number[1])}",
             notes="\n\n".join(f"{s.name}\n{s.text}" for s in kinds.get("", ()) if s.text),
         )
-        return _Story(entry, status, boxes, [s.name for s in kinds.get("ignored", ())], remark)
+        return _Story(entry, [s.name for s in kinds.get("ignored", ())], remark)
 
     def _sections(self, begin: int, end: int) -> list[_Section]:
         """Split the lines at headings. A heading below the level of its section belongs to that section."""
@@ -297,7 +265,7 @@ def _status(lines: Iterator[TextLine]) -> _Status | None:
         found = _STATUS.match(shown)
         if found or (expected and not shown.lstrip().startswith("#")):
             words = _VALUE.search(shown, found.end() if found and not expected else 0)
-            return words and _Status(line.start + words.start(), line.start + words.end(), words[0])
+            return words and _Status(line.start + words.start(), words[0])
         expected = _STATUS_HEAD.match(shown) is not None
     return None
 

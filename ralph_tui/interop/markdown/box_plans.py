@@ -27,7 +27,6 @@ from ralph_tui.interop.formats import (
     Source,
     edited,
 )
-from ralph_tui.interop.json_plans import cannot_create
 from ralph_tui.interop.markdown.boxes import Box, BoxDocument, MalformedBox, read_boxes
 
 MAX_LINES = 400_000
@@ -106,7 +105,8 @@ class BoxFormat(ABC):
         return edited(before.text, edits)
 
     def new(self, plan: ImplementationPlan) -> str:  # noqa: ARG002 - for a format that can
-        raise cannot_create(self.name)
+        what = f"ralph can update {self.name} files but cannot create them"
+        raise InteropError("--as", 0, what, "Choose prd, wiggum or todo.")
 
     def _checked(self, source: Source) -> tuple[Outline, BoxDocument]:
         document = open_document(source)
