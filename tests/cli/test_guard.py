@@ -20,6 +20,8 @@ def test_a_command_is_judged_and_not_run(tmp_path: Path) -> None:
     assert done.stdout.startswith("verdict  deny\n")
     assert "git-read-only" in done.stdout
     assert list(tmp_path.iterdir()) == []
+    everything = inside("guard", "check", "rm -rf /", cwd=tmp_path).stdout
+    assert "files outside the project" in everything
 
 
 def test_what_the_person_is_asked_about_is_said(tmp_path: Path) -> None:

@@ -20,7 +20,10 @@ from ralph_tui.present.sections.report_pages import report_markdown
 from ralph_tui.present.sections.run_report import RunReport
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
+from tests.harness.model import serving_in_thread
 from tests.harness.projects import make_project, task
+from tests.harness.real_processes import ralph_environment
+from tests.harness.scenarios import finishes, scenario
 
 KEY = "ghp_" + "a1B2" * 6  # only the form of a key
 HOSTILE = f"<script>alert(1)</script> [x](javascript:y) ![i](http://a.b/c) | {KEY} \x1b[31m"
@@ -31,7 +34,7 @@ ENDED = ev.LoopFinished(
     exit_code=1,
     iterations=1,
     cost_usd=0.5,
-    seconds=61.5,
+    seconds=75,
     files_changed=3,
     lines_added=214,
     lines_removed=12,
@@ -95,7 +98,7 @@ class _Tags(HTMLParser):
 
 def test_programs_get_the_facts_of_this_feature_alone(project: Path) -> None:
     found = json.loads(inside("report", "--json", cwd=project).stdout)
-    assert (found["complete"], found["cost_usd"], found["seconds"]) == (1, 0.75, 61.5)
+    assert (found["complete"], found["cost_usd"], found["seconds"]) == (1, 0.75, 75)
     assert found["ending"] == "stopped by you"
     assert [line["iteration"] for line in found["timeline"]] == [1]
     first, second = found["tasks"]
@@ -184,3 +187,30 @@ def test_a_project_without_a_run_says_so(tmp_path: Path) -> None:
     page = inside("report", cwd=make_project(tmp_path)).stdout
     assert "There is no plan yet" in page
     assert "has not been validated" in page
+
+
+@pytest.mark.usefixtures("played_cli")
+def test_all_pages_tell_the_same_numbers_after_a_run(tmp_path: Path) -> None:
+    root = make_project(tmp_path, [task("a", verification_criteria=["$ test -f a.txt"])], ())
+    with serving_in_thread(scenario(finishes("a"))) as server:
+        environ = ralph_environment(server, tmp_path)
+        ran = inside("build", "--headless", cwd=root, environ=environ)
+    assert ran.returncode == 0, ran.stderr
+    pages = [["report", "--json"], ["status", "--json"], ["tasks", "--json"]]
+    read = [json.loads(inside(*words, cwd=root).stdout) for words in pages]
+    report, state, (done,) = read[0], read[1]["state"], read[2]
+    history = json.loads(inside("history", "--as", "json", cwd=root).stdout)
+    (run,), (iteration,) = history["runs"], history["iterations"]
+    ended = run["finished"]
+    costs = [report["cost_usd"], state["total_cost_usd"], state["session_cost_usd"]]
+    costs += [done["actual_cost_usd"], iteration["cost_usd"], ended["cost_usd"]]
+    assert costs[0] > 0
+    assert costs == [costs[0]] * 6
+    tokens = [done["actual_tokens_used"], iteration["tokens"], state["total_tokens_used"]]
+    assert tokens == [tokens[0]] * 3
+    assert report["seconds"] == ended["seconds"]
+    assert [report["project"], *report["files"]] == [root.name, "a.txt"]
+    assert (ended["files_changed"], report["facts"]["Built"]) == (
+        1,
+        "1 of 1 task, 1 file, +1 -0 lines",
+    )

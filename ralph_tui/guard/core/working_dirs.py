@@ -237,17 +237,14 @@ class WorkingDirs:
                 "Give the path inside the project, without variables.",
             )
         for path in paths:
-            if any(_within(own, path) for own in self._own_directories):
-                deny(
-                    "ralph-files",
-                    shown,
-                    "This removes ralph's own data",
-                    "Name the files to remove.",
-                )
-            if self.in_project(path) and not path[len(self.root) :].strip("/*"):
+            inside = self.in_project(path)
+            if any(path == own or (inside and _within(own, path)) for own in self._own_directories):
+                reason = "This removes ralph's own data"
+                deny("ralph-files", shown, reason, "Name the files to remove.")
+            if inside and not path[len(self.root) :].strip("/*"):
                 reason = "This removes the whole project, including uncommitted files"
                 deny("destructive", shown, reason, "Name the files to remove.")
-            if not self.in_project(path):
+            if not inside:
                 deny(
                     "outside-project",
                     shown,

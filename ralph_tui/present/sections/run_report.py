@@ -125,14 +125,15 @@ def collect_report(
     timeline: list[TimelineLine] = []
     denied: list[DeniedLine] = []
     finished: ev.LoopFinished | None = None
-    runs = 0
+    spans: list[float] = []  # of each run; of its iterations if it never ended
     events = tuple(events)
     for event in events:
         if isinstance(event, ev.LoopStarted):
             finished = None
-            runs += 1
+            spans.append(0)
         elif isinstance(event, ev.LoopFinished):
             finished = event
+            spans[-1:] = [event.seconds]
         elif isinstance(event, ev.IterationStarted):
             timeline.append(
                 TimelineLine(
@@ -143,6 +144,7 @@ def collect_report(
             )
         elif isinstance(event, ev.IterationFinished):
             _end_iteration(timeline, event)
+            spans[-1:] = [sum(spans[-1:]) + event.seconds]
         elif isinstance(event, ev.GateFinished):
             receipts[event.task_id] = event.receipts
         elif isinstance(event, ev.ToolDenied):
@@ -172,8 +174,8 @@ def collect_report(
             "request": inert(about.request).strip(),
             "ending": ending,
             "facts": facts,
-            "runs": runs,
-            "seconds": sum(line.seconds for line in timeline),
+            "runs": len(spans),
+            "seconds": sum(spans),
             "tasks": tuple(
                 _task(task, () if task.id in since else receipts.get(task.id, ()))
                 for task in plan.tasks
