@@ -129,6 +129,44 @@ CHECKS = ProjectChecks(
         ("npm run lint passes", "npm run lint"),
         ("npm run lint -- src succeeds.", "npm run lint -- src"),
         ("npm run linting is prose", None),
+        *(
+            (line, line)
+            for line in (
+                "pytest tests/test_x.py",
+                "ruff check src",
+                "./scripts/check.sh",
+                "npm test -- log",
+            )
+        ),
+        *(
+            (line, line)
+            for line in (
+                "npx vitest run x.test.ts",
+                "go test ./...",
+                "make test",
+                "python -m app --help",
+                "tox -e py",
+            )
+        ),
+        ("cargo test passes", "cargo test"),
+        *(
+            (line, None)
+            for line in (
+                "make it fast",
+                "go home works",
+                "pytest shows no warnings",
+                "npm audit finds nothing",
+            )
+        ),
+        *(
+            (line, None)
+            for line in (
+                "make",
+                "test -f is used",
+                "pytest -q shows no failures",
+                "node is not needed",
+            )
+        ),
         ("uv run mypy src passes", "uv run mypy src"),
         ("`make check`", "make check"),
         ("`make check` passes", "make check"),

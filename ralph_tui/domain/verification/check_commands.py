@@ -146,6 +146,13 @@ NO_CHECKS = ProjectChecks()
 
 
 _TRAILING_PROSE = re.compile(r"\s+(?:passes|pass|succeeds|is green|exits 0)\.?$")
+_BARE = re.compile(
+    r"(?:\./\S+|pytest|tox|nox|jest|vitest|ruff|mypy|pyright|flake8|eslint|tsc|shellcheck|ctest|rspec|phpunit"
+    r"|npx [\w@/.-]+|(?:npm|pnpm|yarn|bun|deno|node|cargo|go|make|just|mvn|gradle|dotnet|mix|rake|poetry|hatch|swift|zig|bundle"
+    r"|python3?|bash|sh)(?= \S))(?: (?:tests?|check|build|lint|ci|verify|vet|clippy|src|(?:run|exec) [\w:.-]+|-\S+(?: \w+)?"
+    r"|\S*[./_:=*]\S+))*"
+)
+"""A line that is only a command of a tool; words that are no arguments make it prose."""
 _BACKTICKED = re.compile(r"^`([^`]+)`(?:\s+(?:passes|pass|succeeds|is green|exits 0)\.?)?$")
 
 
@@ -169,4 +176,5 @@ def _written_command(text: str, checks: ProjectChecks) -> str | None:
     if text.startswith("$ "):
         return text[2:].strip() or None
     plain = _TRAILING_PROSE.sub("", text)
-    return plain if text.startswith("uv run ") or checks.begins(plain) else None
+    bare = text.startswith("uv run ") or _BARE.fullmatch(plain)
+    return plain if bare or checks.begins(plain) else None
