@@ -28,9 +28,7 @@ _REFERENCE: JsonSchemaValue = {"type": "string", "pattern": r"\$\{"}
 def json_schema(name: str) -> dict[str, Any]:
     title, file = _TITLES[name]
     generator = _SettingsGenerator if name == "config" else _DescribedGenerator
-    made = TypeAdapter(_type_of(name)).json_schema(
-        ref_template="#/$defs/{model}", schema_generator=generator
-    )
+    made = _adapter_of(name).json_schema(ref_template="#/$defs/{model}", schema_generator=generator)
     head = {"$schema": GenerateJsonSchema.schema_dialect, "title": title}
     # Editors show the description, so name the file in it.
     made["description"] = f"{title}: {file}."
@@ -65,18 +63,18 @@ def schema_text(name: str) -> str:
     return json.dumps(json_schema(name), indent=2, ensure_ascii=False) + "\n"
 
 
-def _type_of(name: str) -> Any:
+def _adapter_of(name: str) -> TypeAdapter[Any]:
     if name == "plan":
         from ralph_tui.domain.plan.plan import ImplementationPlan
 
-        return ImplementationPlan
+        return TypeAdapter(ImplementationPlan)
     if name == "config":
         from ralph_tui.config.settings import Settings
 
-        return Settings
-    from ralph_tui.domain.events import Event
+        return TypeAdapter(Settings)
+    from ralph_tui.domain.events import EVENT
 
-    return Event
+    return EVENT
 
 
 class _DescribedGenerator(GenerateJsonSchema):

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Protocol, TextIO, get_args
+from typing import Protocol, TextIO
 
 from pydantic_core import from_json
 
 from ralph_tui.cli.console import discard_stdout
-from ralph_tui.domain.events import Event, LoopFinished
+from ralph_tui.domain.events import KINDS, Event, LoopFinished
 from ralph_tui.present.events.event_lines import EventPrinter, LogLine
 from ralph_tui.present.text import glyphs
 from ralph_tui.store.journal.journal import parse, read_lines
@@ -42,7 +42,7 @@ def json_printer(out: TextIO) -> Printer:
     return write
 
 
-_TYPES = frozenset(kind.model_fields["type"].default for kind in get_args(get_args(Event)[0]))
+_TYPES = frozenset(kind.model_fields["type"].default for kind in KINDS)
 
 
 def json_of(line: bytes) -> tuple[str, str] | None:

@@ -6,7 +6,9 @@ events, such as live text, are for open screens only: they have `seq` 0 and are 
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
 
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
@@ -87,16 +89,19 @@ class ToolOutcome(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-class EventBase(Record):
+class Event(Record):
     """The fields of every event."""
 
     transient: ClassVar[bool] = False
+
+    if TYPE_CHECKING:
+        type: str  # a literal in every kind
 
     seq: Count = 0
     time: Timestamp | None = None
 
 
-class Standing(EventBase):
+class Standing(Event):
     """The state of a project and the limits of its loop."""
 
     project: str
@@ -131,7 +136,7 @@ class LoopStarted(Standing):
     pid: int = 0
 
 
-class LoopFinished(EventBase):
+class LoopFinished(Event):
     """The run ended. This is its last event; `reason` says why it ended."""
 
     type: Literal["loop_finished"] = "loop_finished"
@@ -154,7 +159,7 @@ class LoopFinished(EventBase):
     """The command that starts the project, found in its files; empty if there is none."""
 
 
-class PhaseChanged(EventBase):
+class PhaseChanged(Event):
     """The project moved to another phase."""
 
     type: Literal["phase_changed"] = "phase_changed"
@@ -162,7 +167,7 @@ class PhaseChanged(EventBase):
     reason: str = ""
 
 
-class PlanLoaded(EventBase):
+class PlanLoaded(Event):
     """The whole plan was read: at the start, and whenever it was changed outside of the loop."""
 
     type: Literal["plan_loaded"] = "plan_loaded"
@@ -179,7 +184,7 @@ PLANNED = "planned"
 """The `reason` of a task that the planning model submitted."""
 
 
-class TaskChanged(EventBase):
+class TaskChanged(Event):
     """A task changed or was added."""
 
     type: Literal["task_changed"] = "task_changed"
@@ -187,7 +192,7 @@ class TaskChanged(EventBase):
     reason: str = ""
 
 
-class IterationStarted(EventBase):
+class IterationStarted(Event):
     """Ralph chose a task and starts an attempt at it."""
 
     type: Literal["iteration_started"] = "iteration_started"
@@ -199,7 +204,7 @@ class IterationStarted(EventBase):
     prompt_chars: Count = 0
 
 
-class IterationFinished(EventBase):
+class IterationFinished(Event):
     """An attempt ended."""
 
     type: Literal["iteration_finished"] = "iteration_finished"
@@ -215,7 +220,7 @@ class IterationFinished(EventBase):
     files_changed: tuple[str, ...] = ()
 
 
-class SessionStarted(EventBase):
+class SessionStarted(Event):
     """The CLI reported a new session."""
 
     type: Literal["session_started"] = "session_started"
@@ -225,7 +230,7 @@ class SessionStarted(EventBase):
     cli_version: str = ""
 
 
-class TextDelta(EventBase):
+class TextDelta(Event):
     """The model wrote a piece of text. For open screens only."""
 
     transient: ClassVar[bool] = True
@@ -235,7 +240,7 @@ class TextDelta(EventBase):
     parent_id: str | None = None
 
 
-class AssistantText(EventBase):
+class AssistantText(Event):
     """The model finished a block of text, which replaces the deltas before it."""
 
     type: Literal["assistant_text"] = "assistant_text"
@@ -243,7 +248,7 @@ class AssistantText(EventBase):
     parent_id: str | None = None
 
 
-class ToolStarted(EventBase):
+class ToolStarted(Event):
     """The model called a tool. For a call by a sub-agent, `parent_id` is the tool call that started the sub-agent."""
 
     type: Literal["tool_started"] = "tool_started"
@@ -253,7 +258,7 @@ class ToolStarted(EventBase):
     parent_id: str | None = None
 
 
-class ToolRewritten(EventBase):
+class ToolRewritten(Event):
     """The guard changed a command before it ran."""
 
     type: Literal["tool_rewritten"] = "tool_rewritten"
@@ -263,7 +268,7 @@ class ToolRewritten(EventBase):
     rule: str = ""
 
 
-class ToolDenied(EventBase):
+class ToolDenied(Event):
     """The guard refused a call."""
 
     type: Literal["tool_denied"] = "tool_denied"
@@ -277,7 +282,7 @@ class ToolDenied(EventBase):
     """Who denied the call, if a person was asked."""
 
 
-class ToolAllowed(EventBase):
+class ToolAllowed(Event):
     """A call that needed permission may run."""
 
     type: Literal["tool_allowed"] = "tool_allowed"
@@ -290,7 +295,7 @@ class ToolAllowed(EventBase):
     by: str = ""
 
 
-class ToolFinished(EventBase):
+class ToolFinished(Event):
     """A tool call ended. `output` is bounded and inert."""
 
     type: Literal["tool_finished"] = "tool_finished"
@@ -304,7 +309,7 @@ class ToolFinished(EventBase):
     parent_id: str | None = None
 
 
-class UsageReported(EventBase):
+class UsageReported(Event):
     """The context and cost after a model response. Sub-agents count toward the cost, not the context."""
 
     type: Literal["usage_reported"] = "usage_reported"
@@ -316,7 +321,7 @@ class UsageReported(EventBase):
     """Model requests in the last hour, if they are counted."""
 
 
-class GateStarted(EventBase):
+class GateStarted(Event):
     """The model claimed that a task is complete, and the gate runs its checks."""
 
     type: Literal["gate_started"] = "gate_started"
@@ -325,7 +330,7 @@ class GateStarted(EventBase):
     commands: tuple[str, ...] = ()
 
 
-class GateChecked(EventBase):
+class GateChecked(Event):
     """One check of the gate ended."""
 
     type: Literal["gate_checked"] = "gate_checked"
@@ -333,7 +338,7 @@ class GateChecked(EventBase):
     receipt: Receipt
 
 
-class ReviewStarted(EventBase):
+class ReviewStarted(Event):
     """A reviewer started to check criteria that no command covers."""
 
     type: Literal["review_started"] = "review_started"
@@ -342,7 +347,7 @@ class ReviewStarted(EventBase):
     model: str = ""
 
 
-class ReviewFinished(EventBase):
+class ReviewFinished(Event):
     """The reviewer gave its verdicts, or could not."""
 
     type: Literal["review_finished"] = "review_finished"
@@ -350,7 +355,7 @@ class ReviewFinished(EventBase):
     review: Review
 
 
-class GateFinished(EventBase):
+class GateFinished(Event):
     """The gate accepted or rejected a claim."""
 
     type: Literal["gate_finished"] = "gate_finished"
@@ -364,7 +369,7 @@ class GateFinished(EventBase):
     """Whether a reviewer judges the remaining criteria next."""
 
 
-class WorkCommitted(EventBase):
+class WorkCommitted(Event):
     """Ralph committed the work of complete tasks."""
 
     type: Literal["work_committed"] = "work_committed"
@@ -378,7 +383,7 @@ class WorkCommitted(EventBase):
     deletions: Count = 0
 
 
-class RepositoryChanged(EventBase):
+class RepositoryChanged(Event):
     """The repository changed during a run, but not what the agent builds on. The run continues."""
 
     type: Literal["repository_changed"] = "repository_changed"
@@ -390,7 +395,7 @@ class RepositoryChanged(EventBase):
     """The branch of the commits; empty without commits or if HEAD is detached."""
 
 
-class StepStarted(EventBase):
+class StepStarted(Event):
     """A step around the work started."""
 
     type: Literal["step_started"] = "step_started"
@@ -405,7 +410,7 @@ class StepStarted(EventBase):
     attempt: Count = 1
 
 
-class StepFinished(EventBase):
+class StepFinished(Event):
     """A step ended or was skipped."""
 
     type: Literal["step_finished"] = "step_finished"
@@ -428,7 +433,7 @@ class StepFinished(EventBase):
     seconds: Amount = 0.0
 
 
-class WorkUndone(EventBase):
+class WorkUndone(Event):
     """The person undid a task. The task is pending again."""
 
     type: Literal["work_undone"] = "work_undone"
@@ -440,7 +445,7 @@ class WorkUndone(EventBase):
     """The feature of the task; empty for the plan without a name."""
 
 
-class LearningRecorded(EventBase):
+class LearningRecorded(Event):
     """A line was appended to progress.txt."""
 
     type: Literal["learning_recorded"] = "learning_recorded"
@@ -448,7 +453,7 @@ class LearningRecorded(EventBase):
     text: str
 
 
-class InjectionQueued(EventBase):
+class InjectionQueued(Event):
     """A person gave guidance for the next iteration."""
 
     type: Literal["injection_queued"] = "injection_queued"
@@ -456,7 +461,7 @@ class InjectionQueued(EventBase):
     text: str
 
 
-class InjectionConsumed(EventBase):
+class InjectionConsumed(Event):
     """Guidance was added to an iteration's prompt."""
 
     type: Literal["injection_consumed"] = "injection_consumed"
@@ -464,21 +469,21 @@ class InjectionConsumed(EventBase):
     iteration: Count
 
 
-class QuestionAsked(EventBase):
+class QuestionAsked(Event):
     """The agent asked a question and waits for the answer."""
 
     type: Literal["question_asked"] = "question_asked"
     question: AskedQuestion
 
 
-class QuestionAnswered(EventBase):
+class QuestionAnswered(Event):
     """A question was answered, declined or withdrawn."""
 
     type: Literal["question_answered"] = "question_answered"
     question: AskedQuestion
 
 
-class ApprovalRequested(EventBase):
+class ApprovalRequested(Event):
     """The loop waits for a decision of the person."""
 
     type: Literal["approval_requested"] = "approval_requested"
@@ -486,7 +491,7 @@ class ApprovalRequested(EventBase):
     summary: str = ""
 
 
-class ApprovalGiven(EventBase):
+class ApprovalGiven(Event):
     """A requested decision was made."""
 
     type: Literal["approval_given"] = "approval_given"
@@ -496,7 +501,7 @@ class ApprovalGiven(EventBase):
     by: str = ""
 
 
-class NobodyAnswered(EventBase):
+class NobodyAnswered(Event):
     """Nobody answered or decided in the time that the settings allow, so the run ends."""
 
     type: Literal["nobody_answered"] = "nobody_answered"
@@ -506,7 +511,7 @@ class NobodyAnswered(EventBase):
     """How long the run waited."""
 
 
-class SpecsChecked(EventBase):
+class SpecsChecked(Event):
     """Ralph read the specs and checked their form."""
 
     type: Literal["specs_checked"] = "specs_checked"
@@ -514,7 +519,7 @@ class SpecsChecked(EventBase):
     problems: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
-class ValidationFinished(EventBase):
+class ValidationFinished(Event):
     """A validation report was accepted."""
 
     type: Literal["validation_finished"] = "validation_finished"
@@ -524,7 +529,7 @@ class ValidationFinished(EventBase):
     summary: str = ""
 
 
-class LimitWait(EventBase):
+class LimitWait(Event):
     """The loop waits for a usage limit to reset, or until somebody retries or stops."""
 
     type: Literal["limit_wait"] = "limit_wait"
@@ -532,21 +537,21 @@ class LimitWait(EventBase):
     message: str = ""
 
 
-class LimitWaitEnded(EventBase):
+class LimitWaitEnded(Event):
     """The wait for a usage limit is over."""
 
     type: Literal["limit_wait_ended"] = "limit_wait_ended"
     why: str = ""
 
 
-class AllowanceReported(EventBase):
+class AllowanceReported(Event):
     """The used share of a subscription's window changed by at least one percent."""
 
     type: Literal["allowance_reported"] = "allowance_reported"
     allowance: Allowance
 
 
-class HandoffStarted(EventBase):
+class HandoffStarted(Event):
     """The context reached the hand-off threshold, and the session writes its notes."""
 
     type: Literal["handoff_started"] = "handoff_started"
@@ -554,7 +559,7 @@ class HandoffStarted(EventBase):
     percent: Amount
 
 
-class HandoffFinished(EventBase):
+class HandoffFinished(Event):
     """MEMORY.md was written for the next session."""
 
     type: Literal["handoff_finished"] = "handoff_finished"
@@ -563,7 +568,7 @@ class HandoffFinished(EventBase):
     """False if the model gave no summary and ralph wrote what it knew."""
 
 
-class BreakerChanged(EventBase):
+class BreakerChanged(Event):
     """The circuit breaker changed, after an iteration or a reset."""
 
     type: Literal["breaker_changed"] = "breaker_changed"
@@ -571,7 +576,7 @@ class BreakerChanged(EventBase):
     reason: str = ""
 
 
-class LimitReached(EventBase):
+class LimitReached(Event):
     """A limit stopped an iteration or the loop."""
 
     type: Literal["limit_reached"] = "limit_reached"
@@ -581,7 +586,7 @@ class LimitReached(EventBase):
     message: str
 
 
-class ApiRetry(EventBase):
+class ApiRetry(Event):
     """The CLI waits before it retries a model request."""
 
     type: Literal["api_retry"] = "api_retry"
@@ -592,7 +597,7 @@ class ApiRetry(EventBase):
     error: str = ""
 
 
-class AgentFailed(EventBase):
+class AgentFailed(Event):
     """A session ended because of an error."""
 
     type: Literal["agent_failed"] = "agent_failed"
@@ -602,33 +607,33 @@ class AgentFailed(EventBase):
     resets_at: Timestamp | None = None
 
 
-class PauseRequested(EventBase):
+class PauseRequested(Event):
     """Somebody asked for a pause."""
 
     type: Literal["pause_requested"] = "pause_requested"
     now: bool = False
 
 
-class LoopPaused(EventBase):
+class LoopPaused(Event):
     """The loop paused and waits until somebody resumes it."""
 
     type: Literal["loop_paused"] = "loop_paused"
 
 
-class LoopResumed(EventBase):
+class LoopResumed(Event):
     """The loop continues, or the requested pause was withdrawn."""
 
     type: Literal["loop_resumed"] = "loop_resumed"
 
 
-class LimitsChanged(EventBase):
+class LimitsChanged(Event):
     """Somebody changed limits or models of this run. Only the changed fields are set."""
 
     type: Literal["limits_changed"] = "limits_changed"
     adjusted: Adjusted
 
 
-class FilesUnfinished(EventBase):
+class FilesUnfinished(Event):
     """The list of incomplete project files changed. Ralph uses the last valid version of each."""
 
     type: Literal["files_unfinished"] = "files_unfinished"
@@ -636,14 +641,14 @@ class FilesUnfinished(EventBase):
     """The incomplete files, for example while an editor writes them; empty when all are complete again."""
 
 
-class StopRequested(EventBase):
+class StopRequested(Event):
     """Somebody asked the loop to stop."""
 
     type: Literal["stop_requested"] = "stop_requested"
     now: bool = False
 
 
-class Notice(EventBase):
+class Notice(Event):
     """Something a person should know, such as a damaged file that was set aside."""
 
     type: Literal["notice"] = "notice"
@@ -651,7 +656,7 @@ class Notice(EventBase):
     text: str
 
 
-class LoopFound(EventBase):
+class LoopFound(Event):
     """A screen attached to a loop in another process and has read its past events. For open screens only."""
 
     transient: ClassVar[bool] = True
@@ -678,7 +683,7 @@ class ProjectRead(Standing):
     """The end of the last run."""
 
 
-class ProjectUnreadable(EventBase):
+class ProjectUnreadable(Event):
     """The project cannot be read at the moment, so earlier events may be out of date. For open screens only."""
 
     transient: ClassVar[bool] = True
@@ -687,7 +692,7 @@ class ProjectUnreadable(EventBase):
     reason: str
 
 
-class CatchingUp(EventBase):
+class CatchingUp(Event):
     """A screen reads the past events of a loop in another process, until `loop_found`. For open screens only."""
 
     transient: ClassVar[bool] = True
@@ -697,7 +702,7 @@ class CatchingUp(EventBase):
     percent: Count = 0
 
 
-class LoopLost(EventBase):
+class LoopLost(Event):
     """The loop in another process ended, or its process is gone. For open screens only."""
 
     transient: ClassVar[bool] = True
@@ -706,69 +711,17 @@ class LoopLost(EventBase):
     pid: Count
 
 
-Event = Annotated[
-    LoopStarted
-    | LoopFinished
-    | PhaseChanged
-    | PlanLoaded
-    | TaskChanged
-    | IterationStarted
-    | IterationFinished
-    | SessionStarted
-    | TextDelta
-    | AssistantText
-    | ToolStarted
-    | ToolRewritten
-    | ToolDenied
-    | ToolAllowed
-    | ToolFinished
-    | UsageReported
-    | GateStarted
-    | GateChecked
-    | GateFinished
-    | WorkCommitted
-    | RepositoryChanged
-    | WorkUndone
-    | ReviewStarted
-    | ReviewFinished
-    | StepStarted
-    | StepFinished
-    | LearningRecorded
-    | InjectionQueued
-    | InjectionConsumed
-    | QuestionAsked
-    | QuestionAnswered
-    | ApprovalRequested
-    | ApprovalGiven
-    | NobodyAnswered
-    | SpecsChecked
-    | ValidationFinished
-    | LimitWait
-    | LimitWaitEnded
-    | AllowanceReported
-    | HandoffStarted
-    | HandoffFinished
-    | BreakerChanged
-    | LimitReached
-    | ApiRetry
-    | AgentFailed
-    | PauseRequested
-    | LoopPaused
-    | LoopResumed
-    | StopRequested
-    | LimitsChanged
-    | FilesUnfinished
-    | Notice
-    | ProjectRead
-    | ProjectUnreadable
-    | CatchingUp
-    | LoopFound
-    | LoopLost,
-    Field(discriminator="type"),
-]
-"""Any event; `type` says which."""
+KINDS = tuple(
+    kind
+    for kind in tuple(globals().values())
+    if isinstance(kind, type) and issubclass(kind, Event) and "type" in kind.model_fields
+)
+"""Every kind of event, in the order of this file."""
 
-EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
+EVENT: TypeAdapter[Event] = TypeAdapter(
+    cast("type[Event]", Annotated[reduce(or_, KINDS), Field(discriminator="type")]),
+    config=ConfigDict(defer_build=True),
+)
 """Parses and writes events as JSON. Built at first use, because the first frame needs no events."""
 
 EventSink = Callable[[Event], None]

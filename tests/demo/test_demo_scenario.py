@@ -40,7 +40,7 @@ def run(command: str, project: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-E = TypeVar("E", bound=ev.EventBase)
+E = TypeVar("E", bound=ev.Event)
 
 
 @dataclass(frozen=True)

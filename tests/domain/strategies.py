@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ralph_tui.domain.events import Event, EventBase
+from ralph_tui.domain.events import KINDS, Event
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 
 IDS = [f"t{n}" for n in range(8)]
@@ -99,7 +99,5 @@ def _of_field(field: FieldInfo) -> st.SearchStrategy[object]:
     return _values(field.annotation)
 
 
-_KINDS: tuple[type[EventBase], ...] = get_args(get_args(Event)[0])
-
-events = cast("st.SearchStrategy[Event]", st.one_of(*[models(kind) for kind in _KINDS]))
+events = cast("st.SearchStrategy[Event]", st.one_of(*[models(kind) for kind in KINDS]))
 """Any event of the union, every field drawn."""

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.validation_report import Seen, ValidationReport
@@ -308,7 +307,7 @@ def test_the_ascii_set_is_ascii_and_every_sign_is_one_cell() -> None:
 
 def test_every_event_type_can_be_shown_or_is_known_to_be_silent() -> None:
     silent = {"usage_reported", "text_delta", "catching_up"}
-    schema = TypeAdapter(ev.Event).json_schema()
+    schema = ev.EVENT.json_schema()
     names = set(schema["discriminator"]["mapping"])
     shown = set()
     for events in (feed.running(), feed.paused(), feed.stopped(), feed.complete()):
@@ -334,7 +333,7 @@ def test_every_state_and_every_end_has_a_look() -> None:
         assert banner_of(LoopView(), finished, "", glyphs=UNICODE, keys=DEFAULT_KEYS)
 
 
-def _noted() -> set[type[ev.EventBase]]:
+def _noted() -> set[type[ev.Event]]:
     from ralph_tui.present.events import event_sentences
 
     return set(event_sentences.SENTENCES)

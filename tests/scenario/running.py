@@ -19,7 +19,7 @@ from ralph_tui.engine.run.runner import run_loop
 from tests.harness.model import ServerProcess, cli_environment
 from tests.harness.waiting import until
 
-E = TypeVar("E", bound=ev.EventBase)
+E = TypeVar("E", bound=ev.Event)
 
 QUICK: Mapping[str, object] = {
     "agent.max_api_retries": 2,

@@ -63,7 +63,8 @@ def test_git_clean_costs_nothing(project: Project) -> None:
     assert again.layout.active_memory.read_text() == "remember this\n"
     assert "uv works" in again.read_learnings(1)[0]
     assert (again.layout.specs / "what.md").read_text() == "# What\n"
-    texts = [event.text for _, event in read_events(again.layout.events) if event.type == "notice"]
+    read = read_events(again.layout.events)
+    texts = [event.text for _, event in read if isinstance(event, ev.Notice)]
     assert texts == ["one", "two"], "the journal too, up to its last line"
     assert again.transact(count_up).state.iteration_count == before.state.iteration_count + 1
 

@@ -91,7 +91,7 @@ MOVING_SIZE = (110, 38)
 MOVING_SHOWS = ("discovery asks", "Review the", "rejected", "accepted", "complete")
 MOVING_HIDES = ("No report", "cannot be read")
 
-SECONDS: dict[type[ev.EventBase], float] = {
+SECONDS: dict[type[ev.Event], float] = {
     ev.QuestionAsked: 2.0,
     ev.ApprovalRequested: 2.0,
     ev.IterationStarted: 0.5,

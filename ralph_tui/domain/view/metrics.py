@@ -184,7 +184,7 @@ def _tool_finished(t: _Tally, e: ev.ToolFinished) -> None:
         t.good_builds += e.outcome is ev.ToolOutcome.OK
 
 
-_HANDLERS: dict[type[ev.EventBase], Callable[[_Tally, Any], None]] = {
+_HANDLERS: dict[type[ev.Event], Callable[[_Tally, Any], None]] = {
     ev.LoopStarted: _loop_started,
     ev.PlanLoaded: _plan_loaded,
     ev.TaskChanged: _task_changed,

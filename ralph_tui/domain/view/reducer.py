@@ -316,7 +316,7 @@ def _unless_halting(view: LoopView, state: RunState) -> RunState:
     return view.run_state if halting else state
 
 
-_HANDLERS: dict[type[ev.EventBase], Callable[[LoopView, Any], _Changes]] = {
+_HANDLERS: dict[type[ev.Event], Callable[[LoopView, Any], _Changes]] = {
     ev.LoopStarted: _loop_started,
     ev.LoopFinished: _loop_finished,
     ev.PhaseChanged: lambda _, e: {"phase": e.phase},

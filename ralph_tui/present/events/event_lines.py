@@ -53,7 +53,7 @@ _IN_ITERATION = frozenset(
 _WITH_DETAILS = frozenset({ev.ReviewFinished, ev.SpecsChecked, ev.ValidationFinished})
 """Events whose details are shown even without verbose mode."""
 
-_HINTS: Mapping[type[ev.EventBase], str] = {
+_HINTS: Mapping[type[ev.Event], str] = {
     ev.ApprovalRequested: "to decide: ralph approve, or ralph reject --reason TEXT",
     ev.LimitWait: "to retry now: ralph retry",
 }
@@ -105,7 +105,7 @@ class EventPrinter:
         elif is_news and (sentence := sentence_of(event)) is not None:
             yield from self.sentence_lines(kind, sentence)
 
-    def sentence_lines(self, kind: type[ev.EventBase], sentence: Sentence) -> Iterator[LogLine]:
+    def sentence_lines(self, kind: type[ev.Event], sentence: Sentence) -> Iterator[LogLine]:
         indent = 1 if kind in _IN_ITERATION else 0
         text = sentence.line or f"{sentence.label} {sentence.text}"
         if sentence.right and not sentence.line:
@@ -295,7 +295,7 @@ def _loop_finished(p: EventPrinter, e: ev.LoopFinished) -> Iterator[LogLine]:
     yield log_line(zoned(f"ralph: {ending}{stop} {e.hint}"), tone)
 
 
-OWN_LINES: Mapping[type[ev.EventBase], Callable[[EventPrinter, Any], Iterator[LogLine]]] = {
+OWN_LINES: Mapping[type[ev.Event], Callable[[EventPrinter, Any], Iterator[LogLine]]] = {
     ev.LoopStarted: _loop_started,
     ev.LoopFinished: _loop_finished,
     ev.IterationStarted: _iteration_started,

@@ -383,7 +383,7 @@ def _without_label(glyph: str, label: str, text: str, tone: Tone = Tone.MUTED) -
     return Sentence(glyph, label, text, tone, line=text)
 
 
-SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
+SENTENCES: Mapping[type[ev.Event], Callable[[Any], Sentence | None]] = {
     ev.LoopStarted: _loop_started,
     ev.LoopFinished: _loop_finished,
     ev.PhaseChanged: lambda e: Sentence("current", "phase", f"{e.phase}: {e.reason}", Tone.INFO),

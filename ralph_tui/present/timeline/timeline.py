@@ -132,7 +132,7 @@ class Timeline:
         self._claim_start: int | None = None
         """The number of the entry that started the gate."""
         self._live: dict[str | None, str] = {}
-        self._handlers: dict[type[ev.EventBase], Callable[[Any], None]] = {
+        self._handlers: dict[type[ev.Event], Callable[[Any], None]] = {
             ev.TextDelta: self._text_delta,
             ev.AssistantText: self._assistant_text,
             ev.IterationStarted: self._iteration_started,
