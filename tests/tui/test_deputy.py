@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from unittest.mock import patch
 
 import pytest
 from textual.events import MouseScrollDown
+from textual.geometry import Region
+from textual.widget import Widget
 
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.tui.app.app import RalphApp
@@ -52,6 +55,31 @@ async def test_any_key_keeps_the_answer_for_the_person(
             "also in the moment in which keys do nothing else"
         )
         await until(pilot, lambda: SOON not in screen_text(app))
+
+
+async def test_a_dialog_is_drawn_again_only_when_its_seconds_change() -> None:
+    looked, drawn = 0, 0
+
+    class Watched(SomebodyElse):
+        def __getattribute__(self, name: str) -> object:
+            nonlocal looked
+            looked += name == "seconds_left"
+            return super().__getattribute__(name)
+
+    def draw(*regions: Region, **how: bool) -> Widget:
+        nonlocal drawn
+        drawn += 1
+        return Widget.refresh(frame, *regions, **how)
+
+    launch = replace(questions().launch, auto_responder=Watched())
+    app = RalphApp(launch, autostart=True, clock=Moment())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: SOON in screen_text(app))
+        frame = app.screen.query_one(".dialog")
+        with patch.object(frame, "refresh", draw):
+            looked = 0
+            await until(pilot, lambda: looked > 1)
+    assert drawn == 0
 
 
 @pytest.mark.parametrize("touch", ["click", "scroll"])

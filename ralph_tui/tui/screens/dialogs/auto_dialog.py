@@ -62,7 +62,9 @@ class AutoDialog(Dialog[Answer]):
         title = (
             self._heading if left is None else AUTO_TITLE.format(self._asker, duration(ceil(left)))
         )
-        self.query_one(".dialog").border_title = Content(title)
+        frame, content = self.query_one(".dialog"), Content(title)
+        if frame.border_title != content.markup:  # setting a title draws the whole dialog again
+            frame.border_title = content
 
     def click_outside(self) -> None:
         """Stay open, because the click may only have focused the terminal's window."""
