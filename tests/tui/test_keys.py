@@ -110,7 +110,7 @@ async def test_s_asks_before_it_skips_and_t_takes_only_a_blocked_task(open_app: 
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
         assert script.controls.asked == []
         await pilot.press("t")
-        await until(pilot, lambda: "Only a blocked task can be retried." in toasts(app))
+        await until(pilot, lambda: "Task demo-02 is in progress, not blocked." in toasts(app))
         await pilot.press("1", "j")
         await until(pilot, lambda: app.dashboard.board.cursor == "demo-04")
         await pilot.press("s")

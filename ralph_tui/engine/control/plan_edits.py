@@ -1,6 +1,6 @@
 """Change a plan for a person, with pure functions that refuse a change that would make the plan invalid."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count, islice
@@ -33,12 +33,36 @@ def _id_hint(plan: ImplementationPlan, task_id: str) -> str:
     return f"Did you mean {near[0]}?" if near else "List the IDs with `ralph tasks`."
 
 
+def why_not_change(task: Task) -> str:
+    return f"Task {task.id} is already complete." if task.status is TaskStatus.COMPLETE else ""
+
+
+def why_not_retry(task: Task) -> str:
+    if task.status is TaskStatus.BLOCKED:
+        return ""
+    return f"Task {task.id} is {task.status.value.replace('_', ' ')}, not blocked."
+
+
+def why_not_hold(task: Task) -> str:
+    if task.status is TaskStatus.BLOCKED:
+        return f"Task {task.id} is blocked, so it does not run anyway."
+    return why_not_change(task) or (f"Task {task.id} is already on hold." if task.held else "")
+
+
+def why_not_release(task: Task) -> str:
+    return "" if task.held else f"Task {task.id} is not on hold."
+
+
+def _allowed(plan: ImplementationPlan, task_id: str, why_not: Callable[[Task], str]) -> Task:
+    task = find(plan, task_id)
+    if reason := why_not(task):
+        raise RalphError(reason, NOTHING_CHANGED)
+    return task
+
+
 def find_open(plan: ImplementationPlan, task_id: str) -> Task:
     """Return the task with this id, which must not be complete."""
-    task = find(plan, task_id)
-    if task.status is TaskStatus.COMPLETE:
-        raise RalphError(f"Task {task_id} is already complete.", NOTHING_CHANGED)
-    return task
+    return _allowed(plan, task_id, why_not_change)
 
 
 def moved(plan: ImplementationPlan, task_id: str, step: int) -> ImplementationPlan:
@@ -94,10 +118,7 @@ def completed(
 
 def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
     """Return the plan with a blocked task pending again and its attempts reset."""
-    task = find(plan, task_id)
-    if task.status is not TaskStatus.BLOCKED:
-        message = f"Task {task_id} is {task.status.value.replace('_', ' ')}, not blocked."
-        raise RalphError(message, NOTHING_CHANGED)
+    _allowed(plan, task_id, why_not_retry)
     return plan.with_task(
         task_id,
         status=TaskStatus.PENDING,
@@ -110,17 +131,12 @@ def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 
 def held(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
     """Return the plan with a task on hold; a running task goes back to the queue."""
-    task = find_open(plan, task_id)
-    if task.status is TaskStatus.BLOCKED:
-        raise RalphError(f"Task {task_id} is blocked, so it does not run anyway.", NOTHING_CHANGED)
-    if task.held:
-        raise RalphError(f"Task {task_id} is already on hold.", NOTHING_CHANGED)
+    _allowed(plan, task_id, why_not_hold)
     return plan.with_task(task_id, held=True, status=TaskStatus.PENDING)
 
 
 def released(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    if not find(plan, task_id).held:
-        raise RalphError(f"Task {task_id} is not on hold.", NOTHING_CHANGED)
+    _allowed(plan, task_id, why_not_release)
     return plan.with_task(task_id, held=False)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.loop_view import ENDED, LoopView, RunState
+from ralph_tui.engine.control.plan_edits import why_not_change, why_not_hold, why_not_retry
 from ralph_tui.present.board.board_rows import why_not_build
 from ralph_tui.present.text.key_hints import Keys
 
@@ -95,31 +96,21 @@ def cannot_resume(now: CommandContext) -> str:
     return no_loop(now) or ("" if waiting else "The loop is not paused.")
 
 
-def cannot_skip(now: CommandContext) -> str:
-    if now.task is None:
-        return "Select a task on the board first. None is in progress."
-    if now.task.status is TaskStatus.COMPLETE:
-        return f"Task {now.task.id} is already complete."
-    return f"Task {now.task.id} is already blocked." if _is_blocked(now) else ""
+def _on_task(why_not: Callable[[Task], str]) -> Reason:
+    return lambda now: _SELECT if now.task is None else why_not(now.task)
 
 
-def cannot_hold(now: CommandContext) -> str:
-    if now.task is not None and now.task.held:
-        return ""
-    reason = cannot_change(now)
-    if not reason and now.task is not None and _is_blocked(now):
-        return f"Task {now.task.id} is blocked, so a hold has no effect."
-    return reason
+def _why_not_skip(task: Task) -> str:
+    blocked = task.status is TaskStatus.BLOCKED
+    return f"Task {task.id} is already blocked." if blocked else why_not_change(task)
 
 
-def cannot_retry(now: CommandContext) -> str:
-    if now.task is None:
-        return "Select a blocked task on the board first."
-    return "" if _is_blocked(now) else "Only a blocked task can be retried."
+_SELECT = "Select a task on the board first."
 
-
-def _is_blocked(now: CommandContext) -> bool:
-    return now.task is not None and now.task.status is TaskStatus.BLOCKED
+cannot_change = _on_task(why_not_change)
+cannot_skip = _on_task(_why_not_skip)
+cannot_retry = _on_task(why_not_retry)
+cannot_hold = _on_task(lambda task: "" if task.held else why_not_hold(task))
 
 
 def pause_label(now: CommandContext) -> str:
@@ -195,7 +186,7 @@ def no_plan(now: CommandContext) -> str:
 
 def cannot_undo(now: CommandContext) -> str:
     if now.task is None:
-        return "Select a task on the board first."
+        return _SELECT
     if now.running:
         return now.keys.said("The loop is running. Press {stop} to stop it, then undo.")
     task = now.task
@@ -212,10 +203,3 @@ def cannot_import(now: CommandContext) -> str:
 
 def import_label(now: CommandContext) -> str:
     return "import" if now.imports and is_empty(now) else ""
-
-
-def cannot_change(now: CommandContext) -> str:
-    if now.task is None:
-        return "Select a task on the board first."
-    complete = now.task.status is TaskStatus.COMPLETE
-    return f"Task {now.task.id} is already complete." if complete else ""
