@@ -83,10 +83,17 @@ async def test_an_empty_project_offers_what_is_there_instead_of_asking_for_a_req
         assert getattr(app.focused, "value", "") == "fix_plan.md"
 
 
-async def test_a_plan_is_shown_and_imported(root: Path) -> None:
+async def test_leaving_changes_nothing_and_a_plan_is_shown_and_imported(root: Path) -> None:
     async with opened(launch_of(root)) as pilot:
         app = ralph(pilot)
         await until(pilot, lambda: bool(app.foreign_plans))
+        for key in ("escape", "q"):
+            await pilot.press("O")
+            await until(pilot, lambda: isinstance(app.screen, ImportFileDialog))
+            await pilot.press("ctrl+u", *"a.plain", "enter")
+            await until(pilot, lambda: isinstance(app.screen, ImportDialog))
+            await pilot.press(key)
+            await until(pilot, lambda: app.screen is app.dashboard)
         await pilot.press("O")
         await until(pilot, lambda: isinstance(app.screen, ImportFileDialog))
         await pilot.press("ctrl+u", *"nothing", "enter")
@@ -109,20 +116,6 @@ async def test_a_plan_is_shown_and_imported(root: Path) -> None:
         await pilot.press("ctrl+y")  # there is nothing to import
         await until(pilot, lambda: app.screen is app.dashboard)
         assert plan_of(root) == before
-
-
-async def test_leaving_changes_nothing(root: Path) -> None:
-    async with opened(launch_of(root)) as pilot:
-        app = ralph(pilot)
-        await until(pilot, lambda: bool(app.foreign_plans))
-        for key in ("escape", "q"):
-            await pilot.press("O")
-            await until(pilot, lambda: isinstance(app.screen, ImportFileDialog))
-            await pilot.press("ctrl+u", *"a.plain", "enter")
-            await until(pilot, lambda: isinstance(app.screen, ImportDialog))
-            await pilot.press(key)
-            await until(pilot, lambda: app.screen is app.dashboard)
-        assert plan_of(root).tasks == ()
 
 
 def hint(app: RalphApp) -> str:

@@ -354,10 +354,13 @@ def test_files_are_counted_from_the_edits_and_anew_for_each_iteration() -> None:
     assert not touched.files
 
 
-async def test_the_preview_follows_the_cursor_where_there_is_room(open_app: Open) -> None:
+async def test_preview_and_changed_files_are_seen_where_there_is_room(open_app: Open) -> None:
     async with open_app(script_of(feed.failed_gate()), size=(160, 50)) as pilot:
         app = pilot.app
         assert isinstance(app, RalphApp)
+        text = screen_text(app)
+        assert re.search(r"src/slugs\.py +\+3 -2", text)
+        assert "1 file changed" in text
         preview = app.dashboard.preview
         await until(pilot, lambda: str(preview.border_title) == "Gate")
         await pilot.press("1", "j", "k")
@@ -366,18 +369,7 @@ async def test_the_preview_follows_the_cursor_where_there_is_room(open_app: Open
         await pilot.press("2", *"kkkk")
         await until(pilot, lambda: not str(preview.border_title).startswith("demo-02"))
         await pilot.resize_terminal(120, 40)
-        await until(pilot, lambda: not preview.display)
-
-
-async def test_changed_files_stand_beside_the_stream_where_there_is_room(open_app: Open) -> None:
-    async with open_app(script_of(feed.failed_gate()), size=(160, 50)) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
-        text = screen_text(app)
-        assert re.search(r"src/slugs\.py +\+3 -2", text)
-        assert "1 file changed" in text
-        await pilot.resize_terminal(120, 40)
-        await until(pilot, lambda: not app.dashboard.files.display)
+        await until(pilot, lambda: not preview.display and not app.dashboard.files.display)
 
 
 def test_a_command_too_long_keeps_both_its_ends() -> None:
