@@ -13,8 +13,8 @@ from ralph_tui.demo.scenario_loader import parse_scenario
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.tui.commands.custom_keys import NAMES
-from ralph_tui.tui.commands.registry import key_table
 from tests.cli.processes import REPOSITORY
+from tests.tools.reference import key_table
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 KEYS = (REPOSITORY / "docs/keys.md").read_text(encoding="utf-8")

@@ -17,6 +17,9 @@ from ralph_tui.cli.json_schemas import json_schema
 from ralph_tui.config.env_vars import VARIABLES
 from ralph_tui.config.setting_names import description, known_keys, topics
 from ralph_tui.config.template import yaml_value
+from ralph_tui.present.text.key_hints import key_label
+from ralph_tui.tui.commands.command import Command
+from ralph_tui.tui.commands.registry import DEFAULT_KEYS, EVERY, MOVES, name_of
 from tests.tools.house import ROOT
 
 DOCS = ROOT / "docs"
@@ -200,6 +203,30 @@ def settings_tables() -> str:
             variable = f"`{variables[key]}`" if key in variables else ""
             lines.append(f"| `{key}` | `{default}` | {variable} | {description(key)} |")
     return "\n".join(lines)
+
+
+def _menu_of(command: Command) -> str:
+    return f"in the menu of `{DEFAULT_KEYS.label(command.within)}`"
+
+
+def key_table() -> str:
+    """Return the table of keys in docs/keys.md, as Markdown, with the names that `screen.keys` knows."""
+    rows = [
+        (
+            " ".join(f"`{key_label(key)}`" for key in c.keys) or _menu_of(c),
+            f"`{name_of(c)}`",
+            f"{c.title}. {DEFAULT_KEYS.said(c.help)}",
+        )
+        for c in EVERY
+    ]
+    rows += [(" ".join(f"`{key}`" for key in keys.split()), "", f"{text}.") for keys, text in MOVES]
+    return "\n".join(
+        [
+            "| Key | Name | What it does |",
+            "| --- | --- | --- |",
+            *(f"| {' | '.join(row)} |" for row in rows),
+        ]
+    )
 
 
 PAGES = {"commands.md": commands_page, "plan.md": plan_page, "events.md": events_page}

@@ -13,7 +13,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS, key_table
+from ralph_tui.tui.commands.registry import COMMANDS
 from ralph_tui.tui.widgets.status_panels import task_cost
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, until
@@ -180,13 +180,6 @@ async def test_in_ascii_everything_is_ascii(
         text = screen_text(cast("RalphApp", pilot.app))
         assert "na?ve ?" in text
         assert text.isascii()
-
-
-def test_the_key_table_names_every_command() -> None:
-    table = key_table()
-    for command in COMMANDS:
-        assert DEFAULT_KEYS.said(command.help) in table
-    assert "`ctrl+p`" in table
 
 
 def test_no_key_is_used_twice() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from textual.binding import Binding, BindingType
 
-from ralph_tui.present.text.key_hints import Keys, key_label
+from ralph_tui.present.text.key_hints import Keys
 from ralph_tui.tui.commands import availability
 from ralph_tui.tui.commands.command import Command, Leads
 
@@ -402,27 +402,3 @@ def bindings() -> list[BindingType]:
         )
         for c in COMMANDS
     ]
-
-
-def _menu_of(command: Command) -> str:
-    return f"in the menu of `{DEFAULT_KEYS.label(command.within)}`"
-
-
-def key_table() -> str:
-    """Return the table of keys in docs/keys.md, as Markdown, with the names that `screen.keys` knows."""
-    rows = [
-        (
-            " ".join(f"`{key_label(key)}`" for key in c.keys) or _menu_of(c),
-            f"`{name_of(c)}`",
-            f"{c.title}. {DEFAULT_KEYS.said(c.help)}",
-        )
-        for c in EVERY
-    ]
-    rows += [(" ".join(f"`{key}`" for key in keys.split()), "", f"{text}.") for keys, text in MOVES]
-    return "\n".join(
-        [
-            "| Key | Name | What it does |",
-            "| --- | --- | --- |",
-            *(f"| {' | '.join(row)} |" for row in rows),
-        ]
-    )
