@@ -141,7 +141,8 @@ async def test_the_cli_offers_exactly_the_tools_of_the_phase_and_tells_its_usage
 BROKEN = RuntimeError("the guard is on fire")
 DENIED = Verdict(decision="deny", reason="No")
 REWRITTEN = Verdict(decision="rewrite", rule="r", command="echo after")
-RULED = """
+ASKED_ABOUT = (".git/config", ".claude/settings.json")
+SUPERVISED = """
 scripts:
   - {when: break, turns: [{bash: touch ran}, {say: bye}]}
   - {when: deny, turns: [{bash: touch ran}, {say: bye}]}
@@ -153,36 +154,69 @@ scripts:
       - write: {path: f.txt, content: "line 1\\n"}
       - write: {path: new.txt, content: "new\\n"}
       - say: bye
+  - when: ask
+    turns:
+      - write: {path: .git/config, content: x}
+      - write: {path: .claude/settings.json, content: x}
+      - say: bye
+  - {when: sleep, turns: [{bash: python3 -c 'import time; time.sleep(100)'}]}
+  - {when: write, turns: [{write: [{path: a.txt, content: hello}]}]}
+  - {when: resume, turns: [{say: back again}]}
+  - name: claims
+    when: claim
+    turns:
+      - ralph: {mark_task_complete: {task_id: a, verification_notes: done}}
+      - say: never asked
 """
 
 
-async def test_a_tool_runs_only_as_the_supervisor_says_and_tells_the_lines_it_changed(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "f.txt").write_text("".join(f"line {n}\n" for n in range(1, 41)))
+async def test_a_session_obeys_its_supervisor(tmp_path: Path) -> None:
+    """One session, because a CLI takes a second to start."""
     supervisor = Recorder()
-    async with serving(RULED) as server:
+    async with serving(SUPERVISED) as server:
         agent = ClaudeAgent(cli_environment(server, tmp_path))
         session = await agent.open(spec(tmp_path), supervisor)
-        for prompt, verdict in (("break", BROKEN), ("deny", DENIED)):
-            supervisor.verdict = verdict
-            items = await turn(session, prompt)
-            assert not (tmp_path / "ran").exists()
-            outcomes = [i.outcome for i in items if isinstance(i, ev.ToolFinished)]
-            assert outcomes == [ev.ToolOutcome.DENIED]
-            assert any(isinstance(i, ev.ToolDenied) for i in items)
-        supervisor.verdict = REWRITTEN
-        items = await turn(session, "rewrite")
-        finished = next(i for i in items if isinstance(i, ev.ToolFinished))
-        assert (finished.outcome, finished.output) == (ev.ToolOutcome.OK, "after")
-        rewritten = next(i for i in items if isinstance(i, ev.ToolRewritten))
-        assert (rewritten.before, rewritten.after) == ("echo before", "echo after")
-        assert [c.input["command"] for c in supervisor.reviewed][-1] == "echo before"
-        assert supervisor.stops == ["bye"] * 3
-        supervisor.verdict = ALLOW
-        ended = [i for i in await turn(session, "change files") if isinstance(i, ev.ToolFinished)]
+        await run_only_what_is_allowed(session, supervisor, tmp_path)
+        await tell_changed_lines(session, tmp_path)
+        await run_nothing_the_cli_asks_about(session, supervisor, tmp_path)
+        for slow in ("sleep", "write"):
+            await interrupt(session, slow)
+        supervisor.reply = AfterTool(end_turn=True)
+        ended = (await turn(session, "claim"))[-1]
         await session.close()
         await agent.close()
+        assert [r.turn for r in server.requests if r.script == "claims"] == [0]
+    assert isinstance(ended, TurnEnded)
+    assert ended.failure is None
+    assert supervisor.calls == [
+        ("ralph_mark_task_complete", {"task_id": "a", "verification_notes": "done"})
+    ]
+
+
+async def run_only_what_is_allowed(
+    session: AgentSession, supervisor: Recorder, place: Path
+) -> None:
+    for prompt, verdict in (("break", BROKEN), ("deny", DENIED)):
+        supervisor.verdict = verdict
+        items = await turn(session, prompt)
+        assert not (place / "ran").exists()
+        outcomes = [i.outcome for i in items if isinstance(i, ev.ToolFinished)]
+        assert outcomes == [ev.ToolOutcome.DENIED]
+        assert any(isinstance(i, ev.ToolDenied) for i in items)
+    supervisor.verdict = REWRITTEN
+    items = await turn(session, "rewrite")
+    finished = next(i for i in items if isinstance(i, ev.ToolFinished))
+    assert (finished.outcome, finished.output) == (ev.ToolOutcome.OK, "after")
+    rewritten = next(i for i in items if isinstance(i, ev.ToolRewritten))
+    assert (rewritten.before, rewritten.after) == ("echo before", "echo after")
+    assert [c.input["command"] for c in supervisor.reviewed][-1] == "echo before"
+    assert supervisor.stops == ["bye"] * 3
+    supervisor.verdict = ALLOW
+
+
+async def tell_changed_lines(session: AgentSession, place: Path) -> None:
+    (place / "f.txt").write_text("".join(f"line {n}\n" for n in range(1, 41)))
+    ended = [i for i in await turn(session, "change files") if isinstance(i, ev.ToolFinished)]
     assert {i.outcome for i in ended} == {ev.ToolOutcome.OK}
     read, edited, written, new = (item.patch for item in ended)
     assert (read, new) == ("", ""), "neither is a change of a file that was there"
@@ -191,68 +225,32 @@ async def test_a_tool_runs_only_as_the_supervisor_says_and_tells_the_lines_it_ch
     assert "-line thirty" in written.splitlines()
 
 
-async def test_a_turn_can_be_ended_after_a_tool(tmp_path: Path) -> None:
-    claim = "ralph: {mark_task_complete: {task_id: a, verification_notes: done}}"
-    async with serving(script(claim, "say: never asked")) as server:
-        agent = ClaudeAgent(cli_environment(server, tmp_path))
-        ending = Recorder()
-        ending.reply = AfterTool(end_turn=True)
-        session = await agent.open(spec(tmp_path), ending)
-        items = await turn(session, "go")
-        await session.close()
-        await agent.close()
-        assert [r.turn for r in server.requests if r.turn is not None] == [0]
-    assert ending.calls == [
-        ("ralph_mark_task_complete", {"task_id": "a", "verification_notes": "done"})
-    ]
-    ended = items[-1]
-    assert isinstance(ended, TurnEnded)
-    assert ended.failure is None
-
-
-async def test_what_the_cli_asks_about_does_not_run_unless_it_is_allowed(tmp_path: Path) -> None:
-    supervisor, paths = Recorder(), (".git/config", ".claude/settings.json")
-    writes = [f"{{write: {{path: {path}, content: x}}}}" for path in paths]
-    async with serving(script(*writes, "say: bye")) as server:
-        agent = ClaudeAgent(cli_environment(server, tmp_path))
-        session = await agent.open(spec(tmp_path), supervisor)
-        items = await turn(session, "go")
-        await session.close()
-        await agent.close()
-    assert [path for path in paths if (tmp_path / path).exists()] == []
+async def run_nothing_the_cli_asks_about(
+    session: AgentSession, supervisor: Recorder, place: Path
+) -> None:
+    items = await turn(session, "ask")
+    assert [path for path in ASKED_ABOUT if (place / path).exists()] == []
     denied = [i.rule for i in items if isinstance(i, ev.ToolDenied)]
     assert denied == ["cli-permission"] * 2
-    for path, wanted in zip(paths, supervisor.wanted, strict=True):
+    for path, wanted in zip(ASKED_ABOUT, supervisor.wanted, strict=True):
         assert "Claude requested permissions to" in wanted.reason
         assert path in wanted.argument
 
 
-@pytest.mark.parametrize(
-    "slow",
-    [
-        "bash: python3 -c 'import time; time.sleep(100)'",
-        pytest.param("write: [{path: a.txt, content: hello}]", marks=pytest.mark.long),
-    ],
-)
-async def test_an_interrupted_session_can_go_on(slow: str, tmp_path: Path) -> None:
-    async with serving(script(slow, "say: back again")) as server:
-        agent = ClaudeAgent(cli_environment(server, tmp_path))
-        session = await agent.open(spec(tmp_path), Recorder())
-        heard: list[AgentItem] = []
-        async for item in session.run_turn("go"):
-            heard.append(item)
-            if isinstance(item, ev.ToolStarted):
-                await session.interrupt()
-        ended = heard[-1]
-        assert isinstance(ended, TurnEnded)
-        assert ended.interrupted
-        assert ended.failure is None
-        finished = [i.outcome for i in heard if isinstance(i, ev.ToolFinished)]
-        assert finished == [ev.ToolOutcome.INTERRUPTED], "nothing of its own failed"
-        again = await turn(session, "go on")
-        await session.close()
-        await agent.close()
-    assert any(isinstance(i, ev.AssistantText) for i in again)
+async def interrupt(session: AgentSession, slow: str) -> None:
+    """Interrupt a tool; the session can go on."""
+    heard: list[AgentItem] = []
+    async for item in session.run_turn(slow):
+        heard.append(item)
+        if isinstance(item, ev.ToolStarted):
+            await session.interrupt()
+    ended = heard[-1]
+    assert isinstance(ended, TurnEnded)
+    assert ended.interrupted
+    assert ended.failure is None
+    finished = [i.outcome for i in heard if isinstance(i, ev.ToolFinished)]
+    assert finished == [ev.ToolOutcome.INTERRUPTED], "nothing of its own failed"
+    assert any(isinstance(i, ev.AssistantText) for i in await turn(session, "resume"))
 
 
 @pytest.mark.long

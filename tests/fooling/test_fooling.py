@@ -40,17 +40,11 @@ async def test_a_row_ends_as_it_should(tmp_path: Path, table: str, name: str, mo
     assert outcome.word in good, f"{outcome.word}: {outcome.reason}"
 
 
-QUICK_ON_CLI = "shell: Rewrites the shell script of the criterion."
-
-
-def on_cli() -> list[object]:
-    listed = [(table, name) for table in GOOD for name, row in rows(table).items() if row.cli]
-    return [
-        pytest.param(*r, marks=() if r[1] == QUICK_ON_CLI else pytest.mark.long) for r in listed
-    ]
-
-
-@pytest.mark.parametrize(("table", "name"), on_cli())
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [(table, name) for table in GOOD for name, row in rows(table).items() if row.cli],
+)
 async def test_a_row_ends_the_same_on_the_real_cli(tmp_path: Path, table: str, name: str) -> None:
     require(name, table)
     outcome = await played(tmp_path, rows(table)[name], cli=True)

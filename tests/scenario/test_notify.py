@@ -12,7 +12,7 @@ from tests.cli.processes import beside, inside
 from tests.engine.test_notifications import hook_of
 from tests.harness.model import serving, serving_in_thread
 from tests.harness.projects import make_project, task
-from tests.harness.real_processes import ralph_environment, run_ralph
+from tests.harness.real_processes import ralph_environment
 from tests.harness.scenarios import finishes, gives_up, scenario
 from tests.scenario.running import play
 
@@ -32,17 +32,16 @@ async def test_a_finished_run_is_told_and_the_key_stays_hidden(
         }
         project = make_project(tmp_path, [task("a")], config={"notify": notify})
         monkeypatch.setenv("HOOK_KEY", KEY)
-        ran = await run_ralph(["build", "--json"], project, server)
+        run = await play(project, server)
         shown = await beside("config", "show", cwd=project)
         tested = await beside("notify", "--test", cwd=project)
         listed = await beside("notify", cwd=project)
-    assert ran.status == 0
-    events = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert events[-1]["type"] == "loop_finished"
-    assert "exit status 7" in next(e["text"] for e in events if "notification" in str(e))
+    assert run.end.exit_code == 0
+    (failed,) = [e.text for e in run.of(ev.Notice) if "notification" in e.text]
+    assert "exit status 7" in failed
     done, test = hook.bodies
     assert (done["event"], done["exit_code"], done["tasks_complete"]) == ("done", 0, 1)
-    assert (done["project"], done["run_id"]) == ("project", events[0]["run_id"])
+    assert (done["project"], done["run_id"]) == ("project", run.of(ev.LoopStarted)[0].run_id)
     assert test["event"] == "test"
     assert json.loads(told.read_text(encoding="utf-8"))["event"] == "test"
     assert hook.heads[0].startswith(f"POST /{KEY} HTTP/1.1")
@@ -53,7 +52,7 @@ async def test_a_finished_run_is_told_and_the_key_stays_hidden(
     assert listed.stdout.splitlines()[-1].strip() == "webhook  127.0.0.1"
     written = [path for path in project.rglob("*") if path.is_file()]
     assert not [path for path in written if KEY.encode() in path.read_bytes()]
-    assert KEY not in ran.stdout + ran.stderr + shown.stdout + tested.stdout + listed.stdout
+    assert KEY not in f"{run.events}" + shown.stdout + tested.stdout + listed.stdout
 
 
 def test_a_webhook_without_its_variable_is_found_before_anything_is_spent(
