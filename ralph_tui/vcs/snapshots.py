@@ -330,15 +330,14 @@ class SnapshotStore:
         """
         self.git("read-tree", "-m", "-u", current, wanted)
 
-    # Git.
-
     def ignored(self) -> tuple[str, ...]:
         """Return the ignored files and directories, the topmost ones only; directories end with a slash."""
         self._prepare()
         form = ("--others", "--ignored", "--exclude-standard", "--directory")
         listed = self.git("ls-files", *form, "-z")
         # Directories that are empty, or have nothing but ignored files, are listed too.
-        matched = self.git("check-ignore", "--no-index", "--stdin", "-z", stdin=listed, ok=(0, 1))
+        check = ("check-ignore", "--no-index", "--stdin", "-z")
+        matched = self.git(*check, stdin=listed, ok=(0, 1)) if listed else ""
         return tuple(sorted(path for path in matched.split("\0") if path))
 
     def _prepare(self) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.processes import inside
-from tests.harness.projects import make_project, task
+from tests.harness.projects import ALWAYS_GREEN, make_project, task
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_person_reads_what_comes_first(project: Path) -> None:
         "Chosen by": "priority 100, the only task that is ready",
         "Model": "haiku",
         "Step 1": "work: the task, then its checks",
-        "Check 1": "uv run python -c 'pass'",
+        "Check 1": ALWAYS_GREEN,
         "Iterations": "at most 1, each at most 15m 00s",
         "Requests": "no limit",
         "Cost": "$0.00 spent; at most $2.00 an iteration, $50.00 this run, $200.00 in total",

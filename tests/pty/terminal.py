@@ -44,15 +44,18 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self._notes = notes
         self._drawn = 0
+        self._text = ""
         self._ended = False
         self.raw = bytearray()
         """All output so far."""
 
     @property
     def text(self) -> str:
-        fresh, self._drawn = bytes(self.raw[self._drawn :]), len(self.raw)
-        self._stream.feed(fresh)
-        return "\n".join(line.rstrip() for line in self._screen.display)
+        if fresh := bytes(self.raw[self._drawn :]):
+            self._drawn += len(fresh)
+            self._stream.feed(fresh)
+            self._text = "\n".join(line.rstrip() for line in self._screen.display)
+        return self._text
 
     def press(self, keys: str | bytes) -> None:
         self._child.send(keys)

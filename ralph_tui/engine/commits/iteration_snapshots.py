@@ -2,20 +2,19 @@
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import EventSink, Notice
-from ralph_tui.engine.control.undo import snapshots_of, tree_of
-from ralph_tui.vcs.snapshots import Difference
+from ralph_tui.engine.control.undo import tree_of
+from ralph_tui.vcs.snapshots import Difference, SnapshotStore
 
 
 class IterationSnapshots:
     """Takes the snapshots of one run; after a failure it reports the error once and takes no more."""
 
-    def __init__(self, root: Path, run_id: str, emit: EventSink) -> None:
-        """Prepare snapshots of the project at `root`; nothing is written before the first iteration."""
-        self._store = snapshots_of(root)
+    def __init__(self, store: SnapshotStore, run_id: str, emit: EventSink) -> None:
+        """Prepare snapshots in `store`; nothing is written before the first iteration."""
+        self._store = store
         self._run_id = run_id
         self._emit = emit
         self._begun = False

@@ -131,7 +131,7 @@ class Runner:
                 services.settings.phases.building.gate_timeout_seconds,
             ),
         )
-        self._snapshots = IterationSnapshots(project.root, run_id, bus.emit)
+        self._snapshots = IterationSnapshots(self._tree.store, run_id, bus.emit)
         self._passing: dict[str, None] = {}
         """The commands that passed in this run and have not failed since, the latest last."""
         bus.subscribe("passing commands", self._note_checks)
