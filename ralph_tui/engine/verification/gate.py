@@ -448,6 +448,9 @@ class Gate:
         status, reason = _status_of(examined, self._timeout)
         if status is ReceiptStatus.FAILED and not check.own:
             excuse = self.baseline.excuse(command, examined, inspection)
+            if not excuse and self.baseline.excuse(command, examined, Inspection()):
+                there = await self._examiner.with_originals(command, inspection)
+                excuse = self.baseline.excuse(command, there, Inspection()) if there else ""
             status, reason = (ReceiptStatus.RED_BEFORE, excuse) if excuse else (status, reason)
         return Receipt(
             command=command,

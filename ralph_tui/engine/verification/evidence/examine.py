@@ -286,6 +286,17 @@ class Examiner:
             return examined.model_copy(update={"runs": (*examined.runs, *runs)})
         return examined
 
+    async def with_originals(self, command: str, inspection: Inspection) -> Examined | None:
+        """Run a failed check with the originals of the changed files of the checks; return None where that tells too little."""
+        if inspection.trouble or inspection.faults or inspection.bound or not inspection.claim:
+            return None
+        with contextlib.suppress(SetupError):
+            tree = self.tree.store.tree_with(inspection.claim, inspection.judged)
+            there = await self._run_on(tree, command)
+            faults, outcomes = there.report.faults, there.report.outcomes
+            return Examined(result=there.result, run_faults=faults, outcomes=outcomes)
+        return None
+
     async def _run_again(
         self, command: str, here: _Ran, known: Mapping[str, str] | None
     ) -> tuple[_Ran, tuple[str, ...]]:
