@@ -101,7 +101,7 @@ async def test_a_committed_task_is_undone_by_a_new_commit(tmp_path: Path) -> Non
     assert git(project, "show", "--format=", "--name-status", "HEAD").split() == ["D", "a.txt"]
     assert passes(project) == {"a": False, "b": True}
     # The next run starts all the same, because ralph itself wrote what is not committed.
-    assert git(project, "status", "--porcelain").split() == ["M", "prd.json"]
+    assert git(project, "status", "--porcelain").split() == ["M", "prd.json", "M", "progress.txt"]
     assert task_of(project, "a").status is TaskStatus.PENDING
     with pytest.raises(RalphError, match="There are no snapshots of iteration 1"):
         controls.undo_preview("1")
