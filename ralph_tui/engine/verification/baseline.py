@@ -299,6 +299,7 @@ _NOT_PREPARED = re.compile(
     r"(?m)^\s*(?:error:|\u00d7|x) +(?:Failed to (?:build|fetch|download|resolve|prepare|install)[^\n]*"
     r"|No solution found[^\n]*|Could not find a version[^\n]*)|^ERROR: (?:No matching distribution|Could not build)[^\n]*"
 )
+_TOX_FAILS = re.compile(r"(?m)^[\w.-]+: (?:failed with|could not install|skipped because) [^\n]*")
 _PYTEST_REFUSES = re.compile(
     r"(?m)^(?:ImportError while loading conftest[^\n]*|INTERNALERROR> \S*Error[^\n]*|[^\n]*error: unrecognized arguments:[^\n]*)"
 )
@@ -413,10 +414,12 @@ def _not_prepared(output: str, root: Path) -> Obstacle | None:
         return Obstacle(
             reason=f"it cannot reach the network: {_last_line(output, _NO_NETWORK)}", hint=hint
         )
-    for pattern in (_NOT_PREPARED, _PYTEST_REFUSES):
+    for pattern in (_NOT_PREPARED, _TOX_FAILS, _PYTEST_REFUSES):
         if match := pattern.search(output):
             plugin = "unrecognized arguments" in match[0]
             hint = "Install the plugin of pytest that has them." if plugin else _install_hint(root)
+            if pattern is _TOX_FAILS:
+                hint = "Mend that environment of tox, or name another command."
             return Obstacle(reason=one_line(match[0].lstrip(" \n\u00d7x"), 160), hint=hint)
     if match := _READ_ONLY.search(output):
         hint = "If it is outside the project, name its directory in safety.sandbox_writable."

@@ -186,6 +186,7 @@ PLAN = "Add a slug command\nWrite slug.py and the program slugify."
         ("cargo test", 101, "error: failed to get `serde`\n  Could not resolve host: index.crates.io", {"Cargo.toml": ""}, None, "it cannot reach the network"),
         ("mvn -q test", 1, "Unknown host repo.maven.apache.org: Temporary failure in name resolution", {}, PLAN, "it cannot reach the network"),
         ("uv run pytest", 1, "  x Failed to build `lxml==4`", {}, None, "Failed to build"),
+        ("uvx tox run -e py", 1, "py: failed with extras not found for package roman: test (available: none)", {}, None, "py: failed with extras not found"),
         ("pytest", 4, "ImportError while loading conftest '/p/conftest.py'.", {}, PLAN, "ImportError while loading conftest"),
         ("pytest", 4, "pytest: error: unrecognized arguments: --cov=x", {}, None, "pytest: error: unrecognized arguments: --cov=x"),
         ("npm test", 1, "Error: EROFS: read-only file system, mkdir '/root/.wrap'", {}, None, "it cannot write /root/.wrap"),
