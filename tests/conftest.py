@@ -58,14 +58,6 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 2  # many wait for other processes
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long tests out; pytest says how many were deselected."""
-    if LONG:
-        return
-    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
-    items[:] = [item for item in items if not item.get_closest_marker("long")]
-
-
 _SWEEP_EVERY = 250
 """Tests of a worker between two sweeps. Each takes half a second, and 100 tests of the screen leave 40 MB."""
 

@@ -161,6 +161,7 @@ async def test_other_addresses_are_refused_in_words(
     assert said in done.stderr
 
 
+@pytest.mark.serial
 @pytest.mark.needs("chromium")
 async def test_a_loop_is_started_and_steered_from_a_page_and_outlives_it(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])

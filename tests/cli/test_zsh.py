@@ -20,6 +20,7 @@ def test_the_script_for_zsh_answers_when_it_is_loaded(tmp_path: Path) -> None:
     assert "== loadautofunc ]]" in _script(tmp_path)
 
 
+@pytest.mark.serial
 @pytest.mark.needs("zsh")
 def test_the_first_tab_of_a_zsh_completes(tmp_path: Path) -> None:
     (tmp_path / "zfunc").mkdir()

@@ -1,6 +1,9 @@
-"""Rules of the suite: which tests run alone, and which may be skipped.
+"""Rules of the suite: which tests are left out, which run alone, and which may be skipped.
 
-A test marked `serial` measures real time. It runs last, and nothing else runs beside it: each test of a
+A test marked `long` is played with RALPH_LONG=1. One marked `costly` or `serial` is left out where a person runs the whole suite;
+it is played in CI, and where its file is named.
+
+A test marked `serial` needs a terminal or measures real time. It runs last, and nothing else runs beside it: each test of a
 worker holds a lock, the parallel ones together, a serial one alone. A lock needs nothing of xdist's schedulers, and the kernel
 takes it back from a worker that crashes. Who waits for it has not begun: a test's timeout starts after its lock.
 
@@ -25,8 +28,11 @@ ALLOWED = "tests/allowed_skips.txt"
 STRICT = "CI" in os.environ
 MISSING = os.environ.get("RALPH_MISSING", "").split()
 
+LONG = "RALPH_LONG" in os.environ
+
 _OTHER_NAMES = {"chromium": ("chromium-browser", "chrome")}
 _LOCK = pytest.StashKey[tuple[Path, int]]()
+_LEFT_OUT = pytest.StashKey[str]()
 
 
 class Worker(Protocol):
@@ -38,13 +44,17 @@ class Worker(Protocol):
 
 def pytest_configure(config: pytest.Config) -> None:
     told = getattr(config, "workerinput", None)
+    whole = config.args_source is config.ArgsSource.TESTPATHS
+    left_out = "" if LONG else "long" if STRICT or not whole else "long costly serial"
+    config.stash[_LEFT_OUT] = told["left out"] if told else left_out
     path = told["lock"] if told else tempfile.mkstemp(prefix="ralph-tests-")[1]
     config.stash[_LOCK] = Path(path), os.open(path, os.O_RDWR)
 
 
 def pytest_configure_node(node: Worker) -> None:
-    """Tell a worker where the lock of this session is."""
+    """Tell a worker where the lock of this session is, and which tests it leaves out."""
     node.workerinput["lock"] = str(node.config.stash[_LOCK][0])
+    node.workerinput["left out"] = node.config.stash[_LEFT_OUT]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -55,8 +65,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=_is_serial)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = config.stash[_LEFT_OUT].split()
+    out = {item for item in items if any(map(item.get_closest_marker, left_out))}
+    config.hook.pytest_deselected(items=list(out))  # pytest says how many
+    items[:] = sorted((item for item in items if item not in out), key=_is_serial)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -22,6 +22,8 @@ from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import Terminal, terminal
 
+pytestmark = pytest.mark.serial
+
 
 def owner_pid(project: Path) -> int | None:
     owner = LoopLock(Project(project).layout).owner()

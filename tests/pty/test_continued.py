@@ -16,6 +16,8 @@ import pytest
 
 from tests.harness.waiting import PATIENCE, wait_until
 
+pytestmark = pytest.mark.serial
+
 HEARD = 7
 
 SHOWN = """

@@ -15,6 +15,8 @@ from tests.harness.real_processes import marked_processes, ralph_environment
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import Terminal, app_process, terminal
 
+pytestmark = pytest.mark.serial
+
 HELD = """
 import sys
 import time

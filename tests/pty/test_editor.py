@@ -9,6 +9,8 @@ from tests.harness.projects import make_project, task
 from tests.harness.real_processes import ralph_environment
 from tests.pty.terminal import terminal
 
+pytestmark = pytest.mark.serial
+
 
 def test_the_screen_is_back_after_an_editor_that_is_not_there(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], files={"AGENTS.md": "# Notes\n"})

@@ -3,11 +3,15 @@
 import uuid
 from pathlib import Path
 
+import pytest
+
 from tests.harness.model import serving_in_process
 from tests.harness.real_processes import marked_processes, ralph_environment
 from tests.harness.scenarios import scenario
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import terminal
+
+pytestmark = pytest.mark.serial
 
 ASKS = """
 - name: discovers

@@ -17,6 +17,8 @@ from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import Terminal, app_process, terminal
 
+pytestmark = pytest.mark.serial
+
 
 @pytest.mark.parametrize(
     "whole", [False, pytest.param(True, marks=pytest.mark.long)], ids=["planned", "built"]

@@ -17,6 +17,8 @@ from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import terminal
 
+pytestmark = pytest.mark.serial
+
 UNREAD = 15
 """Pages opened and closed unseen; what they draw is several times what a terminal holds unread."""
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pexpect
+import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -43,6 +44,7 @@ def test_strays_are_kept_and_said_inert_at_the_end() -> None:
     assert "\x1b" not in done.stderr
 
 
+@pytest.mark.serial
 def test_the_app_runs_on_a_terminal_and_returns_the_loops_status() -> None:
     environ = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
     child = pexpect.spawn(
