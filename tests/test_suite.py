@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.harness.suite import ALLOWED, allowed_skips
 from tests.tools.house import ROOT
 
@@ -74,6 +76,22 @@ def test_misses_what_could_be_installed():
     pass
 """
 
+PARTS = """
+def test_is_quick():
+    pass
+
+@pytest.mark.costly
+def test_costs_seconds():
+    pass
+
+@pytest.mark.serial
+def test_needs_a_terminal():
+    pass
+
+@pytest.mark.long
+def test_is_for_a_release():
+    pass
+"""
 
 ASKING = {
     "PYTHONPATH": str(ROOT),
@@ -84,17 +102,17 @@ ASKING = {
 }
 
 
-def asked(at: Path, tests: str, *options: str) -> tuple[int, list[str]]:
+def asked(at: Path, tests: str, *options: str, **told: str) -> tuple[int, list[str]]:
     """Ask a suite twice as CI does; return the status and the lines printed."""
     (at / "tests").mkdir()
     (at / "conftest.py").write_text('pytest_plugins = ["tests.harness.suite"]\n')
-    (at / "pytest.ini").write_text("[pytest]\nmarkers =\n  serial\n  needs\n")
+    (at / "pytest.ini").write_text("[pytest]\nmarkers =\n  serial\n  needs\n  costly\n  long\n")
     (at / ALLOWED).write_text("test_it.py::test_is_listed: of the machine\n")
     (at / "test_it.py").write_text(COMMON + tests)
     done = subprocess.run(
         [sys.executable, "-m", "tests.tools.ask_twice", "-q", *options],
         cwd=at,
-        env={**os.environ, **ASKING},
+        env={**os.environ, **ASKING, **told},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -103,6 +121,7 @@ def asked(at: Path, tests: str, *options: str) -> tuple[int, list[str]]:
     return done.returncode, done.stdout.splitlines()
 
 
+@pytest.mark.costly
 def test_what_passes_alone_is_flaky_and_green(tmp_path: Path) -> None:
     status, lines = asked(tmp_path, FLAKY, "-n", "2")
     assert status == 0, lines
@@ -115,6 +134,24 @@ def test_what_passes_alone_is_flaky_and_green(tmp_path: Path) -> None:
     assert not set("<>") & set("".join(alone)), log
 
 
+@pytest.mark.parametrize(
+    ("named", "told", "left_out"),
+    [
+        ([], {"CI": ""}, 3),
+        (["test_it.py"], {"CI": ""}, 1),
+        ([], {"CI": "true"}, 1),
+        ([], {"CI": "", "RALPH_LONG": "1"}, 0),
+    ],
+)
+def test_what_costs_is_left_out_of_a_whole_run_by_hand(
+    tmp_path: Path, named: list[str], told: dict[str, str], left_out: int
+) -> None:
+    status, lines = asked(tmp_path, PARTS, "-n", "2", *named, **told)
+    assert status == 0, lines
+    assert lines[-1].startswith(f"{4 - left_out} passed"), lines
+
+
+@pytest.mark.costly
 def test_what_fails_twice_and_a_skip_that_is_not_listed_are_red(tmp_path: Path) -> None:
     status, lines = asked(tmp_path, RED, "-n", "0")
     assert status == 1

@@ -108,6 +108,7 @@ def test_it():
 """
 
 
+@pytest.mark.costly
 async def test_nothing_is_left_of_a_check_whose_ralph_was_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,6 +143,7 @@ def look(project: Path, allowed: list[str], whole: list[bytes]) -> None:
     assert len([name for name in left if ".partial-" in name]) <= 1
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_killed_at_any_call_the_state_is_before_or_after(
     world: World, tmp_path: Path, *, every: bool

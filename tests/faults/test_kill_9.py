@@ -29,6 +29,7 @@ MOST_EVENTS = 17 * len(TASKS)
 """About as many as the journal of an undisturbed run has."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + KILLS))
 async def test_a_killed_run_is_resumed_and_nothing_is_done_twice(tmp_path: Path, seed: int) -> None:
     chosen = random.Random(seed * 7919 + 1)

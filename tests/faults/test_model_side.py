@@ -75,6 +75,7 @@ async def test_a_silent_cli_is_noticed(tmp_path: Path, fault: str) -> None:
     assert task_of(project, "a").retry_count == 0
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("fault", "failure", "exit_code"),
     [
@@ -117,6 +118,7 @@ SPOILS = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "message", [m if "image" in m else pytest.param(m, marks=pytest.mark.long) for m in SPOILS]
 )

@@ -42,6 +42,7 @@ def big(tmp_path: Path) -> Path:
     return project
 
 
+@pytest.mark.costly
 async def test_a_large_project_opens_in_seconds(big: Path) -> None:
     started = worked()
     documents = Project(big).load()

@@ -33,6 +33,7 @@ def require(name: str) -> None:
         pytest.skip(UNREACHABLE)
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", listed())
 async def test_a_package_ends_as_the_table_says(tmp_path: Path, name: str) -> None:
@@ -51,6 +52,7 @@ def surrounded() -> list[object]:
     ]  # fmt: skip
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("around", "name"), surrounded())
 async def test_a_package_ends_the_same_in_other_surroundings(

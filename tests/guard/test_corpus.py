@@ -45,6 +45,7 @@ def test_the_command_line_judges_every_line_as_its_author_did(tmp_path: Path) ->
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.costly
 def test_each_class_of_the_corpus_in_other_words() -> None:
     state = Path("/home/me/.local/state/ralph")
     policy = Policy(root=POLICY.root, home=Path("/home/me"), own_directories=(state,))

@@ -25,7 +25,7 @@ import pytest
 from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
 
 ALLOWED = "tests/allowed_skips.txt"
-STRICT = "CI" in os.environ
+STRICT = bool(os.environ.get("CI"))
 MISSING = os.environ.get("RALPH_MISSING", "").split()
 
 LONG = "RALPH_LONG" in os.environ
@@ -44,7 +44,7 @@ class Worker(Protocol):
 
 def pytest_configure(config: pytest.Config) -> None:
     told = getattr(config, "workerinput", None)
-    whole = config.args_source is config.ArgsSource.TESTPATHS
+    whole = config.args_source is not config.ArgsSource.ARGS
     left_out = "" if LONG else "long" if STRICT or not whole else "long costly serial"
     config.stash[_LEFT_OUT] = told["left out"] if told else left_out
     path = told["lock"] if told else tempfile.mkstemp(prefix="ralph-tests-")[1]

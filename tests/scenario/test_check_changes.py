@@ -92,6 +92,7 @@ async def test_the_person_agrees_to_exactly_what_they_see(tmp_path: Path) -> Non
     assert done.verification.rests_on == ("test_price.py",)
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("played_cli")
 @pytest.mark.parametrize("too_long", [False, True])
 async def test_a_reviewer_reads_what_a_claim_rests_on_uncut_or_the_person_does(

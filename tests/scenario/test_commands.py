@@ -73,6 +73,7 @@ async def test_a_criterion_runs_as_written_with_a_variable_and_ci(tmp_path: Path
     assert task_of(project, "a").status is TaskStatus.COMPLETE
 
 
+@pytest.mark.costly
 async def test_checks_that_show_nothing_end_the_run_before_anything_is_spent(
     tmp_path: Path,
 ) -> None:
@@ -97,6 +98,7 @@ async def test_checks_that_show_nothing_end_the_run_before_anything_is_spent(
     assert [words for words in told if words not in said] == [], said
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("played_cli")
 def test_until_works_until_the_command_passes(tmp_path: Path) -> None:
     count = "echo >> ../runs; test -f task-001.txt || test -f task-002.txt\n"

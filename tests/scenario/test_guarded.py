@@ -63,6 +63,7 @@ def log(project: Path) -> str:
     return subprocess.run(command, cwd=project, check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.costly
 async def test_a_script_of_the_agent_meets_the_shims_and_sees_no_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolated: Path
 ) -> None:

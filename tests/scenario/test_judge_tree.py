@@ -71,6 +71,7 @@ def kept(directory: Path) -> int:
     return sum(path.lstat().st_blocks * 512 for path in directory.rglob("*"))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("sandbox", [pytest.param("off", marks=pytest.mark.long), "auto"])
 async def test_a_monorepo_with_changed_tests_is_judged_with_what_git_ignores(
     tmp_path: Path, sandbox: str

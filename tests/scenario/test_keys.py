@@ -28,6 +28,7 @@ pathlib.Path(sys.argv[2]).write_text(f"{len(found)} {found}")
 """
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name", ["ANTHROPIC_API_KEY", pytest.param("CLAUDE_CODE_OAUTH_TOKEN", marks=pytest.mark.long)]
 )

@@ -175,6 +175,7 @@ WRITES_DOWN = """
 """
 
 
+@pytest.mark.costly
 async def test_a_session_that_the_service_finds_too_long_is_handed_off(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     too_long = "'prompt is too long: 250000 tokens > 200000 maximum'"

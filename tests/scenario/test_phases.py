@@ -107,6 +107,7 @@ def validates(passed: bool = True, *, times: int | None = None) -> str:
     """.replace("turns:", f"{limit}\n      turns:" if times else "turns:", 1)
 
 
+@pytest.mark.costly
 async def test_the_whole_way_with_a_question_answered_from_another_process(tmp_path: Path) -> None:
     config = {"phases": {"building": {"baseline": True}}}
     project = make_project(tmp_path, [], [HAS_FILE.format(name="a.txt")], config)

@@ -69,6 +69,7 @@ def limited(times: int = 1) -> str:
     """
 
 
+@pytest.mark.costly
 async def test_a_usage_limit_is_waited_out_and_costs_nothing(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     overrides = {"limits.on_usage_limit": "wait", "limits.fallback_wait_minutes": 0.02}

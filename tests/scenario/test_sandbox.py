@@ -178,6 +178,7 @@ def others() -> Iterator[int]:
 ATTEMPTS = ("key", "outside", "network", "token", "ralph", "git", "owner")
 
 
+@pytest.mark.costly
 @pytest.mark.needs("sandbox")
 @pytest.mark.parametrize("mode", ["required", pytest.param("off", marks=pytest.mark.long)])
 async def test_a_check_the_agent_wrote_reaches_nothing_outside(
@@ -263,6 +264,7 @@ ESCAPE = """
 """
 
 
+@pytest.mark.costly
 @pytest.mark.needs("sandbox")
 async def test_a_sandbox_lost_during_the_run_stops_it_and_nothing_runs_outside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -42,6 +42,7 @@ ALWAYS = """
 """
 
 
+@pytest.mark.costly
 async def test_a_stopped_cli_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "POLL_SECONDS", 0.1)
     project = make_project(tmp_path, [task("a")], files={"stop.py": STOP})

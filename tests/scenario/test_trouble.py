@@ -102,6 +102,7 @@ async def test_a_run_that_costs_too_much_opens_the_breaker_and_not_on_the_tasks_
     assert task_of(project, "a").retry_count == 0
 
 
+@pytest.mark.costly
 async def test_a_killed_cli_costs_one_iteration_and_leaves_nothing(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     first = once(leaves_a_stray("a"))

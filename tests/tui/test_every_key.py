@@ -307,6 +307,7 @@ def test_the_task_menu_offers_each_command_by_its_letter() -> None:
             assert row.keys == (TASK_LETTERS[row.name],)
 
 
+@pytest.mark.costly
 async def test_the_keys_while_the_loop_runs(tmp_path: Path) -> None:
     await walk(past(tmp_path, feed.running()), DURING_A_RUN)
 

@@ -56,6 +56,7 @@ async def test_under_every_dialog_are_its_own_keys_whole_and_bound(
 RANGE = re.compile(r"\d-\d")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=() if name == "undo" else pytest.mark.long) for name in DIALOGS],
