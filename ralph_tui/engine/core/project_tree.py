@@ -36,7 +36,6 @@ def files_of(root: Path) -> Iterator["os.DirEntry[str]"]:
 
 
 def is_project_file(path: str) -> bool:
-    """Return whether a path is neither in a cache nor what tools write beside the sources."""
     name = path.rpartition("/")[2]
     return EXCLUDED_DIRECTORIES.isdisjoint(path.split("/")) and not _GENERATED.fullmatch(name)
 

@@ -54,16 +54,13 @@ def criteria_to_review(
     return every or (NO_CRITERIA,)
 
 
-def can_complete(task: Task, building: BuildingSettings, rules: GateRules) -> bool:
-    return bool(plan_checks(task, rules) or criteria_to_review(task, building, rules.checks))
-
-
 def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
     return building.allow_unverified or task.may_be_unverified
 
 
 def may_start(task: Task, building: BuildingSettings, rules: GateRules) -> bool:
-    return may_be_unverified(task, building) or can_complete(task, building, rules)
+    judged = plan_checks(task, rules) or criteria_to_review(task, building, rules.checks)
+    return bool(judged) or may_be_unverified(task, building)
 
 
 def uncovered_notice(tasks: Sequence[Task]) -> str:

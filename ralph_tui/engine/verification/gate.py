@@ -273,7 +273,8 @@ class Gate:
         A criterion that may not run unattended, or whose status is lost, does not run, nor does what is `known`.
         """
         rules = await asyncio.to_thread(self.rules)
-        before = await asyncio.to_thread(self.base.before_checks)
+        made = self.base.made_by_checks
+        before = await asyncio.to_thread(made.before, self.base.trees)
         found: dict[str, Examined] = {}
         for check in all_checks(tasks, rules):
             command: str | None = check.command
@@ -291,7 +292,7 @@ class Gate:
             if check.source == "backpressure":
                 examined = await self._examiner.control(command, examined, inspection)
             found[check.command] = examined
-        await asyncio.to_thread(self.base.after_checks, before)
+        await asyncio.to_thread(made.after, self.base.trees, before)
         return found
 
     async def _unattended(self, command: str) -> str | None:
@@ -310,9 +311,6 @@ class Gate:
         """Return a fingerprint of what decides the results of these commands. Blocks."""
         path = self._environment.get("PATH", os.defpath)
         return circumstances(self.base.trees, settings, commands, path)
-
-    async def run_check(self, check: Check) -> Receipt:
-        return await self._run_check(check, deny_unattended, None, ())
 
     async def run(
         self,
@@ -335,7 +333,8 @@ class Gate:
         commands = tuple(check.command for check in checks)
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         self._examined.clear()
-        claimed = await asyncio.to_thread(lambda: self.base.before_checks(of_claim=True))
+        made = self.base.made_by_checks
+        claimed = self.base.claimed = await asyncio.to_thread(made.before, self.base.trees)
         written: tuple[str, ...] = ()
         with contextlib.suppress(SetupError):  # told by the checks, which may make an environment
             written = await asyncio.to_thread(self._examiner.tree.written)
@@ -347,8 +346,8 @@ class Gate:
 
         for check in checks:
             judge = all(receipt.ok for receipt in receipts)
-            add(await self._run_check(check, permit, task, commands, judge=judge))
-        await asyncio.to_thread(self.base.after_checks, claimed)
+            add(await self.run_check(check, permit, task, commands, judge=judge))
+        await asyncio.to_thread(made.after, self.base.trees, claimed)
         if not receipts:
             self._inspection = await self._examiner.inspect((), task)
         if all(receipt.ok for receipt in receipts):
@@ -412,12 +411,12 @@ class Gate:
             found.append(TESTS_REMOVED.model_copy(update={"reason": reason}))
         return found
 
-    async def _run_check(
+    async def run_check(
         self,
         check: Check,
-        permit: Permit,
-        task: Task | None,
-        commands: tuple[str, ...],
+        permit: Permit = deny_unattended,
+        task: Task | None = None,
+        commands: tuple[str, ...] = (),
         *,
         judge: bool = True,
     ) -> Receipt:
@@ -545,7 +544,10 @@ class Gate:
             and task.verification is not None
             and task.verification.outcome is VerificationOutcome.ACCEPTED
         ]
-        await asyncio.to_thread(lambda: self.base.begin(task_id, *self._scope(listed), agreed))
+        rules = await asyncio.to_thread(self.rules)
+        commands = [check.command for check in all_checks(listed, rules)]
+        text = "\n".join(task.description for task in listed)
+        await asyncio.to_thread(self.base.begin, task_id, commands, text, agreed)
         if self.base.trouble and not self._warned_of_base:
             self._warned_of_base = True
             text = (
@@ -573,11 +575,6 @@ class Gate:
                 judged = examined.judged or examined.outcomes
                 self.base.store.save_outcomes(command, examined.outcomes)
                 self.base.store.save_outcomes(_in_judge_tree(command), judged)
-
-    def _scope(self, tasks: tuple[Task, ...]) -> tuple[tuple[str, ...], str]:
-        rules = self.rules()
-        commands = {check.command: None for task in tasks for check in plan_checks(task, rules)}
-        return tuple(commands), "\n".join(task.description for task in tasks)
 
 
 def _status_of(examined: Examined, limit: float) -> tuple[ReceiptStatus, str]:

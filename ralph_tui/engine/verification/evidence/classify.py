@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -117,7 +118,7 @@ _COMPILED = re.compile(r".*\.(py[cod]|o|class|tsbuildinfo)")
 SUPPRESSION = re.compile(
     r"noqa|type:\s*ignore|pylint:\s*disable|mypy:\s*ignore|pragma:\s*no\s*(?:cover|branch)|fmt:\s*(?:off|skip)"
     r"|nosec|@ts-(?:nocheck|ignore|expect-error)|eslint-disable|nolint|#!?\[(?:allow|expect)\(|#\[ignore|@SuppressWarnings"
-    r"|@Disabled|@Ignore|@phpstan-ignore|#pragma\s+(?:warning|GCC diagnostic)|dead_code|no_type_check"
+    r"|@Disabled|@Ignore|@phpstan-ignore|#pragma\s+(?:warning|GCC diagnostic)|dead_code|no_type_check|not\s+(?:typing\.)?TYPE_CHECKING"
     r"|(?:#|//|/\*|<!--|--)\s*[\w-]+(?:[:-]+\s*|\s+)(?:off|disable|ignore|skip)\b",
     re.IGNORECASE,
 )
@@ -237,9 +238,21 @@ def is_named(path: str, text: str) -> bool:
 
 def _uses_framework(name: str, old: bytes | None, new: bytes | None) -> bool:
     lines = _framework_lines(name, old if new is None else new)
-    # The examples in a source are put back.
-    own = b">>>" in (old or b"") and all("doctest" in line for line in lines)
-    return bool(lines) and not (own and lines == _framework_lines(name, old))
+    if not lines or lines != _framework_lines(name, old):
+        return bool(lines)
+    # The examples and the tests in a source are put back. Of a module that imports others, the tests may be of those.
+    examples = b">>>" in (old or b"") and all("doctest" in line for line in lines)
+    return not examples and not (name.endswith(".py") and _tests_itself(os.fsdecode(old or b"")))
+
+
+def _tests_itself(text: str) -> bool:
+    with contextlib.suppress(SyntaxError, ValueError):
+        nodes = list(ast.walk(ast.parse(text)))
+        named = [one.name for node in nodes if isinstance(node, ast.Import) for one in node.names]
+        named += [f"{'.' * n.level}{n.module}" for n in nodes if isinstance(n, ast.ImportFrom)]
+        known = {name.partition(".")[0] for name in named} <= sys.stdlib_module_names
+        return known and any(True for _ in _python_tests(text))
+    return False
 
 
 def _framework_lines(name: str, data: bytes | None) -> list[str]:
@@ -302,7 +315,9 @@ def suppressions(text: str) -> Counter[str]:
 
 def new_suppressions(old: bytes | None, new: bytes | None) -> int:
     before, after = (suppressions((one or b"").decode("utf-8", "replace")) for one in (old, new))
-    return (after - before).total()
+    return (after - before).total() + (
+        old is not None and new is not None and with_old_types(old, new) != new
+    )
 
 
 _VALUE = re.compile(
@@ -329,6 +344,41 @@ def with_other_values(data: bytes) -> bytes:
     ).encode()
 
 
+_ANY = (None, "Any", "typing.Any", "object")
+
+
+def with_old_types(old: bytes, new: bytes) -> bytes:
+    """Return Python source with the types that its functions had, where they have none now or one that is any."""
+    if b"->" not in old:
+        return new
+    try:
+        before, after = ast.parse(old), ast.parse(new)
+    except (SyntaxError, ValueError, RecursionError):
+        return new
+    known = {place: type_ for place, _, _, type_ in _types(before)}
+    lost = False
+    for place, holder, field, type_ in _types(after):
+        was = known.get(place)
+        if _text(was) not in _ANY and _text(type_) in _ANY:
+            setattr(holder, field, was)
+            lost = True
+    return ast.unparse(after).encode() if lost else new
+
+
+def _text(node: ast.expr | None) -> str | None:
+    return ast.unparse(node) if node else None
+
+
+def _types(tree: ast.AST) -> Iterator[tuple[tuple[str, str], ast.AST, str, ast.expr | None]]:
+    """Yield each function and argument, by name, with the node and the field that has its type."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield (node.name, ""), node, "returns", node.returns
+            for one in ast.walk(node.args):
+                if isinstance(one, ast.arg):
+                    yield (node.name, one.arg), one, "annotation", one.annotation
+
+
 _OPENING = re.compile(r"(?:/\*+|//+|#+|<!--|--|;+|%+)\s*$")
 
 
@@ -336,7 +386,7 @@ def without_new_marks(old: bytes, new: bytes) -> bytes:
     """Return the content without new marks that silence a check, and without the rest of their lines."""
     known = Counter(line.strip() for line in old.decode("utf-8", "replace").splitlines())
     kept = []
-    for line in new.decode("utf-8", "replace").splitlines(keepends=True):
+    for line in with_old_types(old, new).decode("utf-8", "replace").splitlines(keepends=True):
         mark = SUPPRESSION.search(line)
         if mark is not None and not known[line.strip()]:
             end = line[len(line.rstrip("\r\n")) :]
@@ -371,6 +421,8 @@ class _Inside(NamedTuple):
     """Returns the start and the end of each part of a text that tests."""
     examples: re.Pattern[str] | None = None
     """What a part consists of, if others may be added; otherwise all parts must be as they were."""
+    last: bool = False
+    """Whether the parts are put back although they are as they were, because what follows could replace them."""
     filler: str = ""
     wrapped: str = "{text}"
     """How a part is put back at the end."""
@@ -389,7 +441,7 @@ def with_base_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | 
 def _restored(kind: _Inside, before: str, after: str) -> str:
     parts, now = ([text[a:b] for a, b in kind.spans(text)] for text in (before, after))
     if kind.examples is None:
-        kept = not parts or parts == now
+        kept = not parts or (parts == now and not kind.last)
     else:
         known, new = (Counter(kind.examples.findall(text)) for text in (before, after))
         kept = known <= new
@@ -405,15 +457,34 @@ def _restored(kind: _Inside, before: str, after: str) -> str:
 
 
 def _python_tests(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the functions and classes that assert."""
+    """Yield the functions and classes that assert, what only they use, such as expected values, and what runs them."""
     starts = list(itertools.accumulate(map(len, text.splitlines(keepends=True)), initial=0))
-    for node in ast.parse(text).body:
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        if isinstance(node, kinds) and re.match(r"test_|Test|.*Tests?$", node.name):
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            span = starts[first - 1], starts[node.end_lineno or first]
-            if "assert" in text[slice(*span)]:
-                yield span
+    body = ast.parse(text).body
+    spans = {}
+    for node in body:
+        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+        spans[node] = starts[first - 1], starts[node.end_lineno or first]
+    tests = [
+        node
+        for node in body
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        and re.match(r"test_|Test|.*Tests?$", node.name)
+        and "assert" in text[slice(*spans[node])]
+    ]
+    used, others = _names(tests), _names(node for node in body if node not in tests)
+    for node in body if tests else ():
+        values = isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(
+            node.value, ast.Constant
+        )
+        data = values and _names([node], ast.Store) <= used - others
+        runs = isinstance(node, ast.If) and _FRAMEWORK.search(text[slice(*spans[node])])
+        if node in tests or data or runs:
+            yield spans[node]
+
+
+def _names(nodes: Iterable[ast.AST], use: type[ast.expr_context] = ast.Load) -> set[str]:
+    found = (one for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name))
+    return {one.id for one in found if isinstance(one.ctx, use)}
 
 
 def _matches(pattern: re.Pattern[str]) -> Callable[[str], Iterable[tuple[int, int]]]:
@@ -454,11 +525,17 @@ _EXAMPLE = re.compile(
 _VITEST_TESTS = re.compile(r"^[ \t]*if\s*\(\s*import\.meta\.vitest\s*\)\s*\{", re.MULTILINE)
 _SCRIPTS = tuple(f".{more}{kind}" for more in ("", "c", "m") for kind in ("js", "ts", "jsx", "tsx"))
 _INSIDE = (
-    _Inside((".py",), _python_tests),
-    _Inside((".py",), _matches(_DOCSTRING), _EXAMPLE, '""', "def _example_{n}():\n    {text}"),
+    _Inside((".py",), _python_tests, last=True),
+    _Inside(
+        (".py",),
+        _matches(_DOCSTRING),
+        _EXAMPLE,
+        filler='""',
+        wrapped="def _example_{n}():\n    {text}",
+    ),
     _Inside((".rs",), _blocks(_RUST_TESTS)),
     _Inside(
-        (".rs",), _matches(_RUST_EXAMPLE), _RUST_EXAMPLE, "", "{text}pub fn _example_{n}() {{}}"
+        (".rs",), _matches(_RUST_EXAMPLE), _RUST_EXAMPLE, wrapped="{text}pub fn _example_{n}() {{}}"
     ),
     _Inside(_SCRIPTS, _blocks(_VITEST_TESTS)),
 )

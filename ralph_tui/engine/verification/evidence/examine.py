@@ -644,7 +644,7 @@ class Examiner:
             result = await self._run(run.model_copy(update=changes))
             changed = directory.stat().st_ctime_ns != empty
             removed = changed and not any(directory.iterdir())
-            if not removed and _cannot_report(result, directory):
+            if _LOAD_FAILURES.get(result.exit_code or 0, "\0") in result.tail and not changed:
                 return _Ran(result=await self._run(run), report=TestReport())
             report = await asyncio.to_thread(
                 read_reports, directory, result.output, reporting.runners, reporting.scripts
@@ -656,11 +656,6 @@ class Examiner:
             return _Ran(result=result, report=report.within(cwd))
         finally:
             await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
-
-
-def _cannot_report(result: CommandResult, directory: Path) -> bool:
-    refused = _LOAD_FAILURES.get(result.exit_code or 0)
-    return refused is not None and refused in result.tail and not any(directory.iterdir())
 
 
 def _asked(

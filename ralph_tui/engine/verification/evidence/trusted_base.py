@@ -154,8 +154,8 @@ class TrustedBase:
         self.made_by_checks = MadeByChecks(root)
         self._feature = feature
         self._task_id = ""
-        self._claimed = ""
-        """The tree of the project when the claim was made."""
+        self.claimed = ""
+        """The tree of the project when the claim was made: what its checks write is not the work."""
         self._known: dict[str, dict[str, Content]] = {}
         """The contents of the last two trees."""
 
@@ -218,16 +218,6 @@ class TrustedBase:
     def forget_bytecode(self) -> None:
         if self._record.base and self._record.left is None:
             forget_bytecode(self._root, self._record.since)
-
-    def before_checks(self, *, of_claim: bool = False) -> str:
-        """Return the project's tree, empty without one; what the checks of a claim write is not the work."""
-        now = self.made_by_checks.before(self.trees)
-        if of_claim:
-            self._claimed = now
-        return now
-
-    def after_checks(self, before: str) -> None:
-        self.made_by_checks.after(self.trees, before)
 
     def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
         record = self._record
@@ -418,7 +408,7 @@ class TrustedBase:
         context = replace(context, compiled=(_listed(gone, context), _listed(added, context)))
         texts = self._read(differences)
         written = {
-            one.path: one.old for one in self.trees.differences(self._claimed or claim, claim)
+            one.path: one.old for one in self.trees.differences(self.claimed or claim, claim)
         }
         for one in differences:
             old, new = (texts.get(side.object) if side else None for side in (one.old, one.new))

@@ -151,6 +151,20 @@ def test_the_judge_tree_has_the_tests_of_the_base_inside_product_files(
     assert kept.replace("3", "1") not in held
 
 
+CASE = "import unittest\n\nN = 3\n\n\nclass FTest(unittest.TestCase):\n    def test_f(self): self.assertEqual(f(), N)\n"
+
+
+@pytest.mark.parametrize("more", ["\n\nFTest.test_f = print\n", "\n\nglobals()['FTest'] = print\n"])
+def test_the_tests_in_a_source_and_their_values_come_last(more: str) -> None:
+    new = f"def f(): return 0\n\n\n{CASE}{more}".replace("N = 3", "N = 0")
+    assert classify("f.py", CASE.encode(), new.encode()).side is Side.PRODUCT
+    held = (judged_content("f.py", Side.PRODUCT, CASE.encode(), new.encode()) or b"").decode()
+    assert "N = 0" not in held
+    assert held.index(more.strip()) < held.index("N = 3") < held.index("class FTest")
+    other = CASE.replace("import unittest", "import unittest, app")  # the tests may be of app
+    assert classify("f.py", other.encode(), f"{other}x = 1\n".encode()).side is Side.CHECK
+
+
 def test_a_build_that_only_lists_new_sources_is_product() -> None:
     context = Context(compiled=((), {"add.c", "add.o"}))
     old = b"SRCS = total.c\ntest: all\n\tsh bin/same 3\n"
@@ -175,3 +189,6 @@ def test_marks_that_silence_a_check_are_counted() -> None:
     )
     assert new_suppressions(b"", b"// anylint off\n# a-tool: disable\n# type hints are off\n") == 2
     assert new_suppressions(b"import os  # noqa\n", b"import os\n") == 0
+    typed = b"def f(a: int) -> int: ...\n"
+    for now, number in ((b"(a) -> int", 1), (b"(a: int) -> Any", 1), (b"(a: str) -> str", 0)):
+        assert new_suppressions(typed, typed.replace(b"(a: int) -> int", now)) == number
