@@ -189,13 +189,7 @@ class Examiner:
         tree: JudgeTree | None = None,
         confined: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Examine the checks of one project.
-
-        Args:
-            run: Runs a command with the gate's sandbox and time limit.
-            before: Returns what is known of a check from before the work.
-            confined: Returns whether the commands run in the sandbox.
-        """
+        """Examine the checks of one project; `confined` returns whether its commands run in the sandbox."""
         self.tree = tree or JudgeTree(root, base.trees)
         self._confined = confined
         self.unattended: Callable[[str], Awaitable[str | None]] | None = None

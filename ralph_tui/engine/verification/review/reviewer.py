@@ -85,14 +85,13 @@ def is_inside(path: Path, directory: Path) -> bool:
 
 
 class ReviewSupervisor:
-    """Lets a reviewer read its copy of the project and submit its review."""
+    """Lets a reviewer read its copy of the project and submit its review, and nothing else."""
 
     def __init__(self, submission: _Submission) -> None:
         self._submission = submission
         self._reminders = 0
 
     async def review_tool(self, call: ToolCall) -> Verdict:
-        """Allow reading inside the copy, and nothing else."""
         if call.name == f"mcp__ralph__{SUBMIT}":
             return ALLOW
         named = call.input.get("file_path") or call.input.get("path") or "."
@@ -110,7 +109,6 @@ class ReviewSupervisor:
         )
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
-        """Accept the submitted review."""
         submitted = rt.parse(name, arguments)
         if isinstance(submitted, ToolAnswer):
             return submitted
@@ -126,7 +124,6 @@ class ReviewSupervisor:
         return
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        """Refuse, because nobody can be asked during a review."""
         del questions
         return QuestionReply(
             refused="Nobody can be asked during a review. Judge what the files show."
@@ -138,7 +135,6 @@ class ReviewSupervisor:
 
     @property
     def waiting_for_person(self) -> bool:
-        """Always False, because a review never waits for the person."""
         return False
 
     async def on_stop(self, last_message: str) -> str | None:
