@@ -315,9 +315,7 @@ def suppressions(text: str) -> Counter[str]:
 
 def new_suppressions(old: bytes | None, new: bytes | None) -> int:
     before, after = (suppressions((one or b"").decode("utf-8", "replace")) for one in (old, new))
-    return (after - before).total() + (
-        old is not None and new is not None and with_old_types(old, new) != new
-    )
+    return (after - before).total()
 
 
 _VALUE = re.compile(
@@ -344,41 +342,6 @@ def with_other_values(data: bytes) -> bytes:
     ).encode()
 
 
-_ANY = (None, "Any", "typing.Any", "object")
-
-
-def with_old_types(old: bytes, new: bytes) -> bytes:
-    """Return Python source with the types that its functions had, where they have none now or one that is any."""
-    if b"->" not in old:
-        return new
-    try:
-        before, after = ast.parse(old), ast.parse(new)
-    except (SyntaxError, ValueError, RecursionError):
-        return new
-    known = {place: type_ for place, _, _, type_ in _types(before)}
-    lost = False
-    for place, holder, field, type_ in _types(after):
-        was = known.get(place)
-        if _text(was) not in _ANY and _text(type_) in _ANY:
-            setattr(holder, field, was)
-            lost = True
-    return ast.unparse(after).encode() if lost else new
-
-
-def _text(node: ast.expr | None) -> str | None:
-    return ast.unparse(node) if node else None
-
-
-def _types(tree: ast.AST) -> Iterator[tuple[tuple[str, str], ast.AST, str, ast.expr | None]]:
-    """Yield each function and argument, by name, with the node and the field that has its type."""
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield (node.name, ""), node, "returns", node.returns
-            for one in ast.walk(node.args):
-                if isinstance(one, ast.arg):
-                    yield (node.name, one.arg), one, "annotation", one.annotation
-
-
 _OPENING = re.compile(r"(?:/\*+|//+|#+|<!--|--|;+|%+)\s*$")
 
 
@@ -386,7 +349,7 @@ def without_new_marks(old: bytes, new: bytes) -> bytes:
     """Return the content without new marks that silence a check, and without the rest of their lines."""
     known = Counter(line.strip() for line in old.decode("utf-8", "replace").splitlines())
     kept = []
-    for line in with_old_types(old, new).decode("utf-8", "replace").splitlines(keepends=True):
+    for line in new.decode("utf-8", "replace").splitlines(keepends=True):
         mark = SUPPRESSION.search(line)
         if mark is not None and not known[line.strip()]:
             end = line[len(line.rstrip("\r\n")) :]
