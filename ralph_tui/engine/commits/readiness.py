@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ralph_tui.config.settings import GitSettings, Settings
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.export_records import current_names
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Documents
@@ -130,14 +130,9 @@ def work_place(
 def worked_on(docs: Documents) -> UnfinishedBranch | None:
     """Return the branch of an unfinished task, whose uncommitted changes belong to that task; None without one."""
     branch = docs.state.branch
-    if branch is None or not _has_open_work(docs.plan):
-        return None
-    return UnfinishedBranch(branch.name, branch.head)
-
-
-def _has_open_work(plan: ImplementationPlan) -> bool:
-    return any(
+    has_open_work = any(
         (task.begun is not None and task.status is not TaskStatus.COMPLETE)
         or (task.commit is not None and task.commit.pending)
-        for task in plan.tasks
+        for task in docs.plan.tasks
     )
+    return UnfinishedBranch(branch.name, branch.head) if branch and has_open_work else None

@@ -1,9 +1,8 @@
 """Build the plan: choose a task, run a session on it, record the result, and decide when to stop."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeVar
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import PlanError
@@ -40,8 +39,6 @@ from ralph_tui.engine.verification.coverage import (
 from ralph_tui.engine.verification.evidence.examine import Examined
 from ralph_tui.engine.verification.gate import Check, all_checks, plan_checks
 from ralph_tui.store.project import Documents
-
-T = TypeVar("T")
 
 WHOLE_PLAN = RunRequest(only=Phase.BUILDING)
 
@@ -82,7 +79,8 @@ async def take_baseline(
         if number := len({*commands} - {*known}):
             text = f"Running {plural(number, 'check')} once before the first task."
             run.emit(ev.Notice(text=text))
-        examined = await unless_stopped(run, run.gate.examine_all(tasks, known))
+        work = run.gate.examine_all(tasks, known)
+        examined = await unless(run.project_state, work, lambda s: s.stop is StopMode.NOW)
         if examined is None:
             return ""
         warnings = await asyncio.to_thread(
@@ -154,10 +152,6 @@ async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) ->
         if text not in run.gate.baseline.told:
             run.gate.baseline.told.add(text)
             run.emit(ev.Notice(level="warning", text=text))
-
-
-async def unless_stopped(run: RunContext, work: Awaitable[T]) -> T | None:
-    return await unless(run.project_state, work, lambda state: state.stop is StopMode.NOW)
 
 
 class BuildLoop:

@@ -62,18 +62,13 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
         raise PlanError("The plan has no tasks, but there are specs.", "Make it with `ralph plan`.")
     if phase is Phase.BUILDING:
         require_workable(docs.plan)
-    if phase is Phase.DISCOVERY:
-        require_request(docs, request)
+    if phase is Phase.DISCOVERY and not (request.text.strip() or docs.state.request):
+        hint = 'Describe what you want: ralph discover "A habit tracker".'
+        raise PlanError("Discovery needs a request.", hint)
     if phase in _NEEDS and not project.read_specs() and not docs.plan.tasks:
         hint = 'Start with `ralph discover "what you want"`, or write specs/*.md.'
         raise PlanError(_NEEDS[phase], hint)
     return phase
-
-
-def require_request(docs: Documents, request: RunRequest) -> None:
-    if not (request.text.strip() or docs.state.request):
-        message = "Discovery needs a request."
-        raise PlanError(message, 'Describe what you want: ralph discover "A habit tracker".')
 
 
 def chosen_phase(

@@ -465,7 +465,11 @@ async def _run_locked(
         bus.subscribe("notifications", notifier.note)
         notifier.begin(bus.emit)
         try:
-            await _start_exports(project, wanted, bus)
+            try:
+                await asyncio.to_thread(follow_settings, project, wanted)
+            except RalphError as error:
+                text = f".ralph/{PRD} cannot be kept up to date: {error}"
+                bus.emit(ev.Notice(level="warning", text=text))
             runner = Runner(project, services, request, bus, run_id, confinement, place)
             finished = await runner.run(phase)
             await notifier.finish(finished)  # its errors must be reported before the last event
@@ -502,14 +506,6 @@ def _notifier(
         feature=project.layout.feature,
         waits=request.interactive,
     )
-
-
-async def _start_exports(project: Project, wanted: tuple[str, ...], bus: EventBus) -> None:
-    try:
-        await asyncio.to_thread(follow_settings, project, wanted)
-    except RalphError as error:
-        text = f".ralph/{PRD} cannot be kept up to date: {error}"
-        bus.emit(ev.Notice(level="warning", text=text))
 
 
 def _open_journal(project: Project) -> JournalWriter:

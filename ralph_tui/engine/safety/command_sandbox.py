@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
@@ -21,6 +22,7 @@ from ralph_tui.guard.sandbox.os_sandbox import (
     INSTALL,
     NOT_HELD,
     PROXY_PORT,
+    RUN_BY_OTHERS,
     SANDBOX_LOST_HINT,
     Sandbox,
     SandboxAccess,
@@ -31,6 +33,7 @@ from ralph_tui.guard.sandbox.os_sandbox import (
     short_temporary,
 )
 from ralph_tui.store.backup.mirror import state_home
+from ralph_tui.store.io.quarantine import set_aside
 
 ON_MACOS = "macOS sandboxes only the agent's commands, not the checks that ralph runs"
 _MACOS_HINT = "Set safety.sandbox to auto, or run ralph in a Linux container."
@@ -97,6 +100,17 @@ def remove_mount_points(root: Path, confinement: Confinement) -> None:
                 path.rmdir()
             elif path.stat().st_size == 0:
                 path.unlink()
+
+
+def run_by_others(root: Path) -> frozenset[Path]:
+    """Return what stands in the project that other programs run by themselves."""
+    return frozenset(root / name for name in RUN_BY_OTHERS if os.path.lexists(root / name))
+
+
+def set_aside_run_by_others(root: Path, stood: frozenset[Path]) -> list[Path]:
+    """Rename what a command added to `stood`, as nobody has judged it; return the new names."""
+    now = datetime.now(UTC)
+    return [set_aside(path, now) for path in sorted(run_by_others(root) - stood)]
 
 
 _GIT_WRITES_ITSELF = re.compile(r"refs|logs|pack|[0-9a-f]{2}|.*(\.lock|_HEAD)")

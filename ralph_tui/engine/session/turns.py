@@ -196,7 +196,10 @@ class Conversation:
     async def run_turn(self, prompt: str) -> TurnEnded:
         """Run one turn, emit its events and count its usage; return how it ended."""
         ended = TurnEnded()
-        await self._save_first_prompt(prompt)
+        if not self._prompt_saved:  # so that a person can read exactly what the model received
+            self._prompt_saved = True
+            layout = self._run.project.layout
+            await asyncio.to_thread(write_last_prompt, layout, self._spec.system_prompt, prompt)
         self._turn_running = True
         async for item in self.session.run_turn(prompt):
             match item:
@@ -240,13 +243,6 @@ class Conversation:
             self._supervisor.ending = item.allowance.used_up(share) or self._supervisor.ending
         elif isinstance(item, ev.ToolFinished) and self._supervisor.unanswered:
             self.interrupt(InterruptReason.UNANSWERED)
-
-    async def _save_first_prompt(self, prompt: str) -> None:
-        """Save the first prompt of the session, so that a person can read exactly what the model received."""
-        if not self._prompt_saved:
-            self._prompt_saved = True
-            layout = self._run.project.layout
-            await asyncio.to_thread(write_last_prompt, layout, self._spec.system_prompt, prompt)
 
     async def _count_request(self) -> None:
         """Count a request before its usage is known, where the next one may have to wait for it."""

@@ -33,6 +33,8 @@ from ralph_tui.engine.safety.command_sandbox import (
     SANDBOX_FAILED,
     Prefix,
     require_sandbox,
+    run_by_others,
+    set_aside_run_by_others,
     unconfined,
 )
 from ralph_tui.engine.verification.baseline import Baseline, circumstances
@@ -501,6 +503,7 @@ class Gate:
     async def _start_once(self, run: CommandRun) -> CommandResult:
         prefix = await asyncio.to_thread(self._prefix, run.check, run.writable, run.mounts)
         self._sandboxed = bool(prefix)
+        held = await asyncio.to_thread(run_by_others, self._root) if prefix else None
         key = f"check-{id(run)}"
         if self.activity is not None and not prefix:
             self.activity.begin(key)
@@ -522,6 +525,17 @@ class Gate:
                 self.activity.end(key)
             if self.watch is not None:
                 await self.watch.end_command(key)
+            if held is not None:
+                await self._set_aside(run.command, held)
+
+    async def _set_aside(self, command: str, held: frozenset[Path]) -> None:
+        made = await asyncio.to_thread(set_aside_run_by_others, self._root, held)
+        if made:
+            text = (
+                f"`{one_line(command, 80)}` made what other programs run by themselves. Ralph renamed it to "
+                f"{shortlist([path.name for path in made], 5)}: read it before you use or delete it."
+            )
+            self._emit(ev.Notice(level="warning", text=text))
 
     # Check files during a task.
 

@@ -23,6 +23,12 @@ from ralph_tui.domain.verification.check_commands import SandboxException
 from ralph_tui.guard.core.policy import SECRETS
 from ralph_tui.guard.sandbox.environment import repository
 
+RUN_BY_OTHERS = (
+    ".claude", ".mcp.json", ".vscode", ".idea", ".devcontainer", ".devcontainer.json", ".husky", ".envrc", ".bashrc",
+    ".bash_profile", ".profile", ".zshenv", ".zshrc", ".zprofile", ".gitconfig", ".gitmodules", ".ripgreprc",
+)  # fmt: skip
+"""What shells, editors, git and agents run by themselves where they find it: no check writes it."""
+
 _CLI_SECRETS = (".credentials.json", "projects", "history.jsonl")
 """Secrets in the CLI's own directory; its shell needs the rest."""
 
@@ -62,11 +68,11 @@ exec "$@"
 """
 """Starts a forwarder for each `PORT:SOCKET`, waits until it listens, then runs the command after `--`."""
 
-_CLI_OPTIONS = (
-    "--dev", "/dev", "--unshare-user", "--cap-drop", "ALL", "--unshare-pid", "--proc", "/proc",
+_CLI_WORDS = (
+    _BWRAP, "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-user", "--cap-drop", "ALL", "--unshare-pid", "--proc", "/proc",
     "--unshare-net", "--die-with-parent", "--new-session",
 )  # fmt: skip
-"""The options that the CLI passes to bubblewrap, apart from paths."""
+"""The words with which the CLI starts bubblewrap, apart from the paths that it opens or hides."""
 
 
 class Sandbox(Model):
@@ -206,6 +212,7 @@ def sandbox_prefix(sandbox: Sandbox, root: Path, openings: SandboxAccess) -> tup
         *_stand_ins(root / ".ralph", sandbox.deny_read),
         *_binds("--bind", seen(opened)),
         *_binds("--ro-bind", seen(sandbox.deny_write)),
+        *_binds("--ro-bind", seen(_resolved_existing([root / name for name in RUN_BY_OTHERS]))),
         *_mount(openings.mounts),
         *_cover_sockets(covered, keep=sockets, shown=(*shown, *writable, *opened)),
         *_binds("--bind", seen(sockets)),
@@ -321,7 +328,7 @@ def cli_sandbox_prefix(sandbox: Sandbox, root: Path) -> tuple[str, ...]:
         *_binds("--ro-bind", sandbox.deny_write),
         *_hide(sandbox.deny_read),
     )
-    return (_BWRAP, "--ro-bind", "/", "/", *_CLI_OPTIONS, *binds, "--")
+    return (*_CLI_WORDS, *binds, "--")
 
 
 def sandbox_problem() -> str:
@@ -399,18 +406,7 @@ def _serve_word(listener: socket.socket, word: str) -> None:
 
 def _probe_inside(path: Path, word: str) -> str:
     listen = (f"{PROXY_PORT}:{path}", "--", "bash", "-c", _LISTEN)
-    trial = [
-        _BWRAP,
-        "--ro-bind",
-        "/",
-        "/",
-        *_CLI_OPTIONS,
-        "bash",
-        "-c",
-        _FORWARD,
-        "ralph-try",
-        *listen,
-    ]
+    trial = [*_CLI_WORDS, "bash", "-c", _FORWARD, "ralph-try", *listen]
     try:
         done = subprocess.run(
             trial,

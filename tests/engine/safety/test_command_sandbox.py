@@ -4,17 +4,18 @@ import os
 import pwd
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 
+from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.tool_calls import ALLOW, ToolCall, Verdict
 from ralph_tui.domain.verification.check_commands import SandboxException, SandboxExceptions
-from ralph_tui.engine.safety.command_sandbox import NO_EXCEPTIONS, CommandSandbox
+from ralph_tui.engine.safety.command_sandbox import NO_EXCEPTIONS, CommandSandbox, Prefix
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
@@ -169,22 +170,50 @@ async def test_nobody_of_a_check_outlives_it(place: Path) -> None:
         await until(lambda: not still_there("touch late"), what="the end of the detached process")
 
 
-async def test_a_check_whose_sandbox_did_not_start_is_started_again(tmp_path: Path) -> None:
-    """A socket that was to be covered went away meanwhile, for one; that says nothing about the check."""
-    prefixes = [("sh", "-c", "echo 'bwrap: no such file'; exit 1", "sh"), ("env",)]
-
+def gate_of(
+    root: Path, command: str, prefix: Prefix, emit: Callable[[ev.Event], None] = lambda _: None
+) -> Gate:
     async def allow(_: ToolCall) -> Verdict:
         return ALLOW
 
-    gate = Gate(
-        tmp_path,
-        rules=lambda: GateRules(commands=("true",)),
+    return Gate(
+        root,
+        rules=lambda: GateRules(commands=(command,)),
         timeout=60,
         environment=dict(os.environ),
         review=allow,
-        emit=lambda _: None,
-        prefix=lambda *_: prefixes.pop(0) if prefixes else (),
+        emit=emit,
+        prefix=prefix,
     )
+
+
+async def test_a_check_leaves_nothing_that_other_programs_run_by_themselves(place: Path) -> None:
+    root, told = place / "project", list[ev.Event]()
+    (root / ".vscode").mkdir()
+    (root / ".vscode" / "tasks.json").write_text("mine")
+    (root / ".envrc").write_text("mine")
+    (root / "check.sh").write_text("""
+        mkdir .claude .husky; echo sly >.claude/settings.json; echo sly >.husky/pre-commit; echo sly >.mcp.json
+        echo sly >.vscode/tasks.json; echo sly >.vscode/settings.json; echo sly >.envrc; mv .envrc other
+        echo made >made.txt
+    """)
+    async with sandbox(place) as held:
+        gate = gate_of(root, "sh check.sh", held.prefix, told.append)
+        assert (await gate.run(Task(id="a"), "")).passed
+    names = {path.name for path in root.iterdir()}
+    assert not {".claude", ".husky", ".mcp.json", "other"} & names, names
+    assert {".vscode", ".envrc", "made.txt"} <= names
+    assert (root / ".envrc").read_text() == "mine"
+    assert [path.read_text() for path in (root / ".vscode").iterdir()] == ["mine"]
+    (aside,) = root.glob(".claude.*")
+    assert (aside / "settings.json").exists(), "nothing is deleted, as it could be the person's"
+    assert [aside.name in event.text for event in told if isinstance(event, ev.Notice)] == [True]
+
+
+async def test_a_check_whose_sandbox_did_not_start_is_started_again(tmp_path: Path) -> None:
+    """A socket that was to be covered went away meanwhile, for one; that says nothing about the check."""
+    prefixes = [("sh", "-c", "echo 'bwrap: no such file'; exit 1", "sh"), ("env",)]
+    gate = gate_of(tmp_path, "true", lambda *_: prefixes.pop(0) if prefixes else ())
     result = await gate.run(Task(id="a"), "")
     assert result.passed, result.receipts
     assert prefixes == []
