@@ -103,7 +103,7 @@ def remove_mount_points(root: Path, confinement: Confinement) -> None:
 
 
 def run_by_others(root: Path) -> frozenset[Path]:
-    """Return what stands in the project that other programs run by themselves."""
+    """Return what the project has of files and directories that other programs run automatically."""
     return frozenset(root / name for name in RUN_BY_OTHERS if os.path.lexists(root / name))
 
 

@@ -532,7 +532,7 @@ class Gate:
         made = await asyncio.to_thread(set_aside_run_by_others, self._root, held)
         if made:
             text = (
-                f"`{one_line(command, 80)}` made what other programs run by themselves. Ralph renamed it to "
+                f"`{one_line(command, 80)}` made what other programs run automatically. Ralph renamed it to "
                 f"{shortlist([path.name for path in made], 5)}: read it before you use or delete it."
             )
             self._emit(ev.Notice(level="warning", text=text))

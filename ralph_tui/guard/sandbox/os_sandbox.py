@@ -27,7 +27,7 @@ RUN_BY_OTHERS = (
     ".claude", ".mcp.json", ".vscode", ".idea", ".devcontainer", ".devcontainer.json", ".husky", ".envrc", ".bashrc",
     ".bash_profile", ".profile", ".zshenv", ".zshrc", ".zprofile", ".gitconfig", ".gitmodules", ".ripgreprc",
 )  # fmt: skip
-"""What shells, editors, git and agents run by themselves where they find it: no check writes it."""
+"""What shells, editors, git and agents run automatically where they find it: no check writes it."""
 
 _CLI_SECRETS = (".credentials.json", "projects", "history.jsonl")
 """Secrets in the CLI's own directory; its shell needs the rest."""

@@ -190,8 +190,8 @@ def gate_of(
 async def test_a_check_leaves_nothing_that_other_programs_run_by_themselves(place: Path) -> None:
     root, told = place / "project", list[ev.Event]()
     (root / ".vscode").mkdir()
-    (root / ".vscode" / "tasks.json").write_text("mine")
-    (root / ".envrc").write_text("mine")
+    for mine in (root / ".vscode" / "tasks.json", root / ".envrc"):
+        mine.write_text("mine")
     (root / "check.sh").write_text("""
         mkdir .claude .husky; echo sly >.claude/settings.json; echo sly >.husky/pre-commit; echo sly >.mcp.json
         echo sly >.vscode/tasks.json; echo sly >.vscode/settings.json; echo sly >.envrc; mv .envrc other
@@ -201,8 +201,7 @@ async def test_a_check_leaves_nothing_that_other_programs_run_by_themselves(plac
         gate = gate_of(root, "sh check.sh", held.prefix, told.append)
         assert (await gate.run(Task(id="a"), "")).passed
     names = {path.name for path in root.iterdir()}
-    assert not {".claude", ".husky", ".mcp.json", "other"} & names, names
-    assert {".vscode", ".envrc", "made.txt"} <= names
+    assert not {".claude", ".husky", ".mcp.json", "other"} & names and "made.txt" in names, names
     assert (root / ".envrc").read_text() == "mine"
     assert [path.read_text() for path in (root / ".vscode").iterdir()] == ["mine"]
     (aside,) = root.glob(".claude.*")
