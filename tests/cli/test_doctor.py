@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.cli.doctor import checks, guard_layers
+from ralph_tui.cli.doctor.check_trial import try_checks_of
 from ralph_tui.cli.doctor.checks import readiness
 from ralph_tui.cli.doctor.guard_layers import Finding
-from ralph_tui.cli.doctor.trial import try_checks_of
 from ralph_tui.cli.run.first_start import FirstStart
 from ralph_tui.config.settings import Settings
 from ralph_tui.engine.safety.processes import RUN_MARK

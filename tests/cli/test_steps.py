@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Project:
     log = log.done_once("deps", digest_of("uv sync --old"), NOW)
     for _ in range(3):
         failed = StepOutcome.FAILED
-        log = log.ended("docs", failed, "exit status 2", NOW, threshold=3, reset_after=600)
+        log = log.ended("docs", failed, "exit status 2", NOW, threshold=3, reset_after=86_400)
     project.transact(lambda docs: docs.replacing(steps=log))
     return project
 
@@ -45,7 +45,7 @@ def states(project: Project) -> dict[str, str]:
 def test_every_state_is_in_words(project: Project) -> None:
     shown = states(project)
     day = f"{NOW:%Y-%m-%d}"
-    until = NOW + timedelta(seconds=600)
+    until = NOW + timedelta(seconds=86_400)
     assert list(shown) == ["setup", "deps", "work", "docs", "old", "commit"]
     assert shown["setup"].startswith(f"done once, {day}")
     assert shown["deps"].endswith(", changed since")

@@ -14,7 +14,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.run.lifecycle import first_phase
+from ralph_tui.engine.run.phase_order import first_phase
 from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.text.status_labels import ITERATION
 from ralph_tui.store.project import Project

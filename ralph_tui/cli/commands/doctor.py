@@ -39,8 +39,8 @@ def doctor(
     With `--try`, each check of the project runs once, in the sandbox, as before the first task of a run: it passes,
     fails, or cannot start.
     """
+    from ralph_tui.cli.doctor.check_trial import print_findings
     from ralph_tui.cli.doctor.checks import examine, orphans_of
-    from ralph_tui.cli.doctor.trial import print_findings
 
     if end_strays and (left := orphans_of(start_directory(project_root))):
         from ralph_tui.engine.safety import orphan_processes

@@ -242,7 +242,7 @@ def init(  # noqa: PLR0913 - an option of the command for each
         raise typer.Exit(beginning.begin())
     offers = adoption.new and adoption.checks.commands and is_at_terminal() and not yes
     if offers and typer.confirm("\nRun the checks once now, in the sandbox?", default=True):
-        from ralph_tui.cli.doctor.trial import print_findings, try_checks_of
+        from ralph_tui.cli.doctor.check_trial import print_findings, try_checks_of
 
         print_findings(tuple(try_checks_of(root)))
 

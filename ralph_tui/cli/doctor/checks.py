@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.agent.login import check_address, check_login, login, try_login
 from ralph_tui.cli.console import no_screen
+from ralph_tui.cli.doctor.check_trial import last_trial, try_checks_of
 from ralph_tui.cli.doctor.guard_layers import Finding, check_layers
 from ralph_tui.cli.doctor.preflight import first_words, needs_uv, plan_of_another, uv_version
-from ralph_tui.cli.doctor.trial import last_trial, try_checks_of
 from ralph_tui.config.load import config_paths, load_settings
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError

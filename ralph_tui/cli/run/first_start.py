@@ -49,8 +49,8 @@ class FirstStart:
         return StartScreen(self.facts(settings), settings.screen.theme).run()
 
     def facts(self, settings: "Settings") -> "StartFacts":
+        from ralph_tui.cli.doctor.check_trial import last_trial
         from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login
-        from ralph_tui.cli.doctor.trial import last_trial
         from ralph_tui.domain.verification.check_commands import CheckKind
         from ralph_tui.present.text.figures import limit
         from ralph_tui.tui.app.start_screen import StartFacts

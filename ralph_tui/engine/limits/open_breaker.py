@@ -14,7 +14,7 @@ from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, nothing_ready, stopped_end
 from ralph_tui.engine.decisions.ask_person import decide, decide_in_their_place
-from ralph_tui.engine.limits.backoff import RETRIED, forget_retry
+from ralph_tui.engine.limits.waits import RETRIED, forget_retry
 
 BY_CLOCK = "cool-down"
 

@@ -7,7 +7,7 @@ from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.run.rate_limit import RequestRate
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.limits.backoff import RETRIED, wait_until
+from ralph_tui.engine.limits.waits import RETRIED, wait_until
 
 
 class RateLimiter:

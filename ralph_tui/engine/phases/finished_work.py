@@ -98,6 +98,8 @@ class FinishedWork:
 
     async def _failing_checks(self, run: RunContext) -> dict[str, tuple[Receipt, ...]]:
         tasks = [t for t in run.docs.plan.tasks if _is_checked_again(t)]
+        if not tasks:
+            return {}
         own = await asyncio.to_thread(lambda: {t.id: run.gate.own_checks(t) for t in tasks})
         now = await run.snapshots.tree()
         due = {
@@ -106,11 +108,11 @@ class FinishedWork:
             for check in checks
             if not now or self._passed.get(check.command) != now
         }
-        if due:
-            number = sum(any(c.command in due for c in checks) for checks in own.values())
-            count, commands = plural(number, "finished task"), plural(len(due), "command")
-            text = f"Checking {count} again ({commands})."
-            run.emit(ev.Notice(text=text))
+        if not due:
+            return {}
+        number = sum(any(c.command in due for c in checks) for checks in own.values())
+        count, commands = plural(number, "finished task"), plural(len(due), "command")
+        run.emit(ev.Notice(text=f"Checking {count} again ({commands})."))
         receipts: dict[str, Receipt] = {}
         for check in due.values():
             if run.docs.state.stop is not StopMode.NONE:

@@ -46,7 +46,7 @@ from ralph_tui.engine.phases.opening_prompts import (
 )
 from ralph_tui.engine.prompts.prompts import guidance_section
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work, require_verifiable
-from ralph_tui.engine.run.lifecycle import WHY_NEXT, can_ask, chosen_phase
+from ralph_tui.engine.run.phase_order import WHY_NEXT, can_ask, chosen_phase
 from ralph_tui.engine.run.startup import as_begun
 from ralph_tui.engine.session.iteration_result import with_iteration_begun
 from ralph_tui.engine.session.spec import guard_policy, model_of

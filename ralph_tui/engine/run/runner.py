@@ -37,8 +37,8 @@ from ralph_tui.engine.decisions.permission_questions import withdraw_stale_quest
 from ralph_tui.engine.limits.run_limits import QuotaWatch, RunLimits
 from ralph_tui.engine.phases.phase_session import Stage
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work, require_verifiable
-from ralph_tui.engine.run.lifecycle import Lifecycle
 from ralph_tui.engine.run.notifications import Notifier, notification_sandbox
+from ralph_tui.engine.run.phase_order import PhaseOrder
 from ralph_tui.engine.run.startup import begin_run, run_started
 from ralph_tui.engine.run.verify_task import make_gate
 from ralph_tui.engine.run.webhook import webhook_of
@@ -179,7 +179,7 @@ class Runner:
         return await self._finished(end, since)
 
     async def _work(self, phase: Phase) -> End:
-        lifecycle = Lifecycle(self._stage, self._request, has_specs=self._has_specs)
+        order = PhaseOrder(self._stage, self._request, has_specs=self._has_specs)
         try:
             await settle_orphans(
                 self._project.root,
@@ -188,7 +188,7 @@ class Runner:
                 self._request,
                 self._settings.limits.ask_timeout_seconds,
             )
-            end = await self._commits.finish_pending() or await lifecycle.run(phase)
+            end = await self._commits.finish_pending() or await order.run(phase)
             committed = end.status is LoopStatus.COMPLETE and await self._commits.all_complete()
         except RalphError as error:
             return failed_end(error)

@@ -26,8 +26,8 @@ from ralph_tui.engine.core.ports import (
     TurnUsage,
 )
 from ralph_tui.engine.core.usage_meter import UsageMeter
-from ralph_tui.engine.limits.backoff import wait_until
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
+from ralph_tui.engine.limits.waits import wait_until
 from ralph_tui.engine.prompts.prompts import wrap_up_note
 from ralph_tui.engine.session.iteration_guidance import with_guidance_taken
 from ralph_tui.engine.session.iteration_result import IterationResult

@@ -57,7 +57,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".cache" / "ralph-tests"
     base = home if checkout.is_relative_to("/tmp") else checkout / ".pytest_cache" / "sandbox"
     base.mkdir(parents=True, exist_ok=True)
-    directory = base / tmp_path_factory.mktemp("place").name
+    directory = base / f"{tmp_path_factory.mktemp('place').name}-{os.getpid()}"
     subprocess.run(["rm", "-rf", str(directory)], check=True)
     (directory / "project" / ".ralph").mkdir(parents=True)
     (directory / "project" / "connect.py").write_text(CONNECT)

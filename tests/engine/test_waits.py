@@ -17,8 +17,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import fatal_end
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.limits import backoff
-from ralph_tui.engine.limits.backoff import Backoff, wait_until
+from ralph_tui.engine.limits.waits import Backoff, wait_until
 from ralph_tui.store.project import Project
 from tests.harness.run_parts import PartialRun
 from tests.harness.waiting import until as true_within
@@ -105,7 +104,7 @@ async def test_waits_for_a_limit_add_up_by_the_clock_that_only_runs(tmp_path: Pa
 async def test_a_busy_service_is_asked_again_later_each_time_and_not_by_all_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chance: float, spread: float
 ) -> None:
-    monkeypatch.setattr(backoff, "MAX_BACKOFF", timedelta(seconds=0.03))
+    monkeypatch.setattr("ralph_tui.engine.limits.waits.MAX_BACKOFF", timedelta(seconds=0.03))
     told, run = await limited_run(tmp_path, {"limits.backoff_seconds": 0.01})
     pauses = Backoff(run, RunRequest(), chance=lambda: chance)
     for kind in (FailureClass.OVERLOADED, FailureClass.NETWORK, FailureClass.OVERLOADED):

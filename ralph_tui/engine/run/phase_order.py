@@ -89,7 +89,7 @@ def chosen_phase(
     return docs.state.current_phase, "the last run ended in this phase"
 
 
-class Lifecycle:
+class PhaseOrder:
     """Runs phases until the request is fulfilled or there is a reason to stop."""
 
     def __init__(
