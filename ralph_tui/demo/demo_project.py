@@ -9,18 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
+from ralph_tui.store.project import Project
 
 
 def create_demo_project(
     files: Mapping[str, str], target: Path | None = None, name: str = "demo"
 ) -> Path:
-    """Write the demo project; return its directory, which is kept for the person to look at.
-
-    Args:
-        target: An empty or new directory. The default is `name` in a new temporary directory.
-    """
+    """Write the demo project to `target`, which is empty or new, or to `name` in a new temporary directory."""
     try:
         root = _empty_directory(target or Path(tempfile.mkdtemp(prefix="ralph-demo-"), name))
+        Project(root).create()  # sets aside what ralph knows of an earlier project in this place
         for file, text in files.items():
             path = root / file
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ from ralph_tui.demo.scenario import Either, Turn, Usage
 from ralph_tui.demo.scenario_loader import FIRST, load_scenario, shipped_scenario, shipped_scenarios
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
+from ralph_tui.store.backup.mirror import copied_at, mirror_of
 from ralph_tui.store.project import Project
 from tests.harness.projects import events_of, plan_of
 from tests.harness.real_processes import Ran, run_ralph
@@ -25,12 +26,11 @@ from tests.harness.suite import need
 
 GATE = "uv run python -m unittest"
 FILES = load_scenario(shipped_scenario(FIRST)).files
-REFUTED = {
+REFUTED = {  # demos of other languages: the task whose first claim is false, and what refutes it
     "npm": ("npm-01", "with the original check files"),
     "go": ("go-02", "passes lock by value"),
     "rust": ("rust-01", "attempt to subtract with overflow"),
 }
-"""The demos of other languages: the task whose first claim is false, and what refutes it."""
 
 
 def run(command: str, project: Path) -> subprocess.CompletedProcess[str]:
@@ -197,12 +197,15 @@ def test_the_demo_is_neither_rushed_nor_slow() -> None:
 
 
 def test_the_project_begins_green_and_without_a_plan(tmp_path: Path) -> None:
-    project = create_demo_project(FILES, tmp_path / "new" / "demo")
-    assert not (project / ".ralph" / "implementation_plan.json").exists()
+    project = tmp_path / "new" / "demo"
+    mirror_of(project).mkdir(parents=True)
+    (mirror_of(project) / ".ralph--state.json").write_text("of an earlier demo in this place")
+    create_demo_project(FILES, project)
+    assert copied_at(project) is None
     assert not (project / "specs").exists()
-    assert run(GATE, project).returncode == 0
-    assert "VIRTUAL_ENV" not in run(GATE, project).stderr
-    assert run("git status --short", project).returncode == 0
+    green, listed = run(GATE, project), run("git status --short", project)
+    assert (green.returncode, listed.returncode) == (0, 0)
+    assert "VIRTUAL_ENV" not in green.stderr
 
 
 def test_a_temporary_project_is_fresh_each_time(

@@ -194,14 +194,12 @@ async def test_a_check_leaves_nothing_that_other_programs_run_by_themselves(plac
         mine.write_text("mine")
     (root / "check.sh").write_text("""
         mkdir .claude .husky; echo sly >.claude/settings.json; echo sly >.husky/pre-commit; echo sly >.mcp.json
-        echo sly >.vscode/tasks.json; echo sly >.vscode/settings.json; echo sly >.envrc; mv .envrc other
-        true
+        echo sly >.vscode/tasks.json; echo sly >.vscode/settings.json; echo sly >.envrc; mv .envrc other; true
     """)
     async with sandbox(place) as held:
         gate = gate_of(root, "sh check.sh", held.prefix, told.append)
         assert (await gate.run(Task(id="a"), "")).passed
-    names = {path.name for path in root.iterdir()}
-    assert not {".claude", ".husky", ".mcp.json", "other"} & names, names
+    assert not {".claude", ".husky", ".mcp.json", "other"} & {path.name for path in root.iterdir()}
     assert (root / ".envrc").read_text() == "mine"
     assert [path.read_text() for path in (root / ".vscode").iterdir()] == ["mine"]
     (aside,) = root.glob(".claude.*")
