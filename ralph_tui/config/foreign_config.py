@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from ralph_tui.config.setting_names import known_keys
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.sanitize import one_line
@@ -35,9 +34,6 @@ class UntranslatedKey(Model):
     reason: str
 
 
-_NO_SETTING = "this ralph has no such setting"
-
-
 @dataclass
 class ForeignConfig:
     """The settings of another tool, translated."""
@@ -55,13 +51,6 @@ class ForeignConfig:
     remarks: list[str] = field(default_factory=list)
     lines: Mapping[str, int] = field(default_factory=dict)
     """The line of each key."""
-
-    def adopt(self, source: str, key: str, value: Value) -> None:
-        """Set ralph's setting `key` to a value of the file, if this ralph has the setting."""
-        if key in known_keys():
-            self.settings[key] = value
-        else:
-            self.leave_out(source, _NO_SETTING)
 
     def leave_out(self, source: str, reason: str) -> None:
         self.left_out.append(
@@ -100,13 +89,13 @@ def tool_of(value: object) -> ForeignTool | None:
 def foreign_form(text: str) -> ForeignTool | None:
     """Return whose settings a text contains, or None when they are unknown or the text cannot be parsed."""
     try:
-        return tool_of(_json(text) if text.lstrip().startswith("{") else plain_yaml(text)[0])
-    except (ValueError, RecursionError, ConfigError):
+        return tool_of(parse_foreign(text, Path())[0])
+    except ConfigError:
         return None
 
 
 def parse_foreign(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
-    """Parse a file of another tool; return its value, and the line of each key of a YAML file."""
+    """Parse a file of another tool; return its value, and the line of each key of a YAML file. Errors name `path`."""
     try:
         if text.lstrip().startswith("{"):
             return _json(text), {}

@@ -1,8 +1,8 @@
 """Translate the `config.yaml` of Ralph Hybrid into ralph's settings."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from ralph_tui.config.foreign_config import ForeignConfig, ForeignTool
+from ralph_tui.config.foreign_config import ForeignConfig, ForeignTool, Value
 
 _PROFILES = {
     "quality": {"planning": "opus", "execution": "opus", "verification": "opus"},
@@ -16,22 +16,35 @@ _MODELS = {
     "execution": "models.primary",
     "verification": "models.review",
 }
-_MINUTE = 60
 
-_NUMBERS = {
-    "defaults.max_iterations": "phases.building.max_iterations",
-    "defaults.rate_limit_per_hour": "limits.rate_limit_per_hour",
-    "circuit_breaker.no_progress_threshold": "circuit_breaker.max_stagnation_iterations",
-    "circuit_breaker.same_error_threshold": "circuit_breaker.max_same_error",
-    "completion.consecutive_test_loops": "circuit_breaker.max_tests_only",
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError("it is not a whole number")
+    return int(text)
+
+
+def _branch(text: str) -> str:
+    return "feature" if text.lower() in ("true", "yes") else "off"
+
+
+_COUNTERPARTS: Mapping[str, tuple[str, Callable[[str], Value]]] = {
+    "defaults.max_iterations": ("phases.building.max_iterations", _whole),
+    "defaults.timeout_minutes": (
+        "phases.building.iteration_timeout_seconds",
+        lambda text: _whole(text.lstrip("0")) * 60,
+    ),
+    "defaults.rate_limit_per_hour": ("limits.rate_limit_per_hour", _whole),
+    "circuit_breaker.no_progress_threshold": ("circuit_breaker.max_stagnation_iterations", _whole),
+    "circuit_breaker.same_error_threshold": ("circuit_breaker.max_same_error", _whole),
+    "completion.consecutive_test_loops": ("circuit_breaker.max_tests_only", _whole),
+    "completion.promise": ("phases.building.promise", str),
+    "git.branch_prefix": ("git.branch_prefix", str),
+    "branch.prefix": ("git.branch_prefix", str),
+    "git.auto_create_branch": ("git.branch", _branch),
+    "branch.auto_create": ("git.branch", _branch),
 }
-_TEXTS = {
-    "completion.promise": "phases.building.promise",
-    "git.branch_prefix": "git.branch_prefix",
-    "branch.prefix": "git.branch_prefix",
-}
-_SWITCHES = ("git.auto_create_branch", "branch.auto_create")
-"""Keys that enable a branch for the work."""
+"""For a key, ralph's setting and what makes its value; `ValueError` says why it cannot."""
 
 _REASONS = {
     "defaults.prompt_template": "the prompts are ralph's; your own instructions go into PROMPT_build.md",
@@ -49,7 +62,6 @@ _REASONS = {
 """Why a key, or a whole section, has no counterpart."""
 
 _UNKNOWN = "neither ralph nor Ralph Hybrid documents it"
-_NO_NUMBER = "it is not a whole number"
 _SEVERAL = "it has more than one value"
 
 
@@ -58,46 +70,29 @@ def translate_hybrid(value: Mapping[str, object], lines: Mapping[str, int]) -> F
     for name, inside in value.items():
         if name == "quality_checks":
             _translate_checks(made, inside)
-        elif isinstance(inside, Mapping):
-            _translate_section(made, name, inside)
-        elif inside not in ("", None):
+        elif isinstance(inside, Mapping) and name != "profiles":
+            for key, part in inside.items():
+                _translate(made, name, f"{name}.{key}", part)
+        elif name != "profiles" and inside not in ("", None):
             made.leave_out(name, _REASONS.get(name, _UNKNOWN))
     _translate_models(made, value)
     return made
 
 
-def _translate_section(made: ForeignConfig, section: str, inside: Mapping[str, object]) -> None:
-    for name, value in inside.items():
-        key = f"{section}.{name}"
-        why = _REASONS.get(key) or _REASONS.get(section) or _UNKNOWN
-        if key == "defaults.profile" or value == "":
-            continue  # _translate_models translates the profile
-        if section == "profiles":
-            continue
-        if not isinstance(value, str):
-            made.leave_out(key, _SEVERAL if why == _UNKNOWN else why)
-        elif not _adopted(made, key, value):
-            made.leave_out(key, why)
-
-
-def _adopted(made: ForeignConfig, key: str, value: str) -> bool:
-    if key == "defaults.timeout_minutes":
-        if value.isdecimal() and int(value) > 0:
-            made.adopt(key, "phases.building.iteration_timeout_seconds", int(value) * _MINUTE)
-        else:
-            made.leave_out(key, _NO_NUMBER)
-    elif key in _NUMBERS:
-        if value.isdecimal():
-            made.adopt(key, _NUMBERS[key], int(value))
-        else:
-            made.leave_out(key, _NO_NUMBER)
-    elif key in _TEXTS:
-        made.adopt(key, _TEXTS[key], value)
-    elif key in _SWITCHES:
-        made.adopt(key, "git.branch", "feature" if value.lower() in ("true", "yes") else "off")
+def _translate(made: ForeignConfig, section: str, key: str, value: object) -> None:
+    if key == "defaults.profile" or value == "":
+        return  # _translate_models translates the profile
+    why = _REASONS.get(key) or _REASONS.get(section) or _UNKNOWN
+    if not isinstance(value, str):
+        made.leave_out(key, _SEVERAL if why == _UNKNOWN else why)
+    elif key not in _COUNTERPARTS:
+        made.leave_out(key, why)
     else:
-        return False
-    return True
+        ours, translated = _COUNTERPARTS[key]
+        try:
+            made.settings[ours] = translated(value)
+        except ValueError as error:
+            made.leave_out(key, str(error))
 
 
 def _translate_checks(made: ForeignConfig, inside: object) -> None:
@@ -112,7 +107,7 @@ def _translate_checks(made: ForeignConfig, inside: object) -> None:
     if found:
         # Ralph Hybrid leaves ${NAME} to the shell; in ralph's settings that is written $${NAME}.
         ours = tuple(command.replace("${", "$${") for command in found.values())
-        made.adopt("quality_checks", "phases.building.backpressure", ours)
+        made.settings["phases.building.backpressure"] = ours
         made.commands.update(found)
 
 
@@ -134,4 +129,4 @@ def _translate_models(made: ForeignConfig, value: Mapping[str, object]) -> None:
         if role not in _MODELS:
             made.leave_out(source, "ralph has no sessions of that kind")
         elif isinstance(model, str) and model:
-            made.adopt(source, _MODELS[role], model)
+            made.settings[_MODELS[role]] = model

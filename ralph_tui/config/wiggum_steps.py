@@ -1,8 +1,7 @@
 """Translate the `default.json` of Wiggum, a list of steps, into ralph's steps and settings."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeGuard
+from collections.abc import Iterator, Mapping
 
 from ralph_tui.config.foreign_config import ForeignConfig, ForeignTool
 from ralph_tui.config.step_settings import AGENT, COMMAND, COMMIT, NOOP, README, WORK
@@ -15,28 +14,28 @@ _PLACEHOLDERS = {"task_id": "{task.id}", "task": "{task.title}"}
 _MARKERS = (".ralph/.ralph_setup_done", ".ralph/.setup_done", ".ralph_setup_done")
 """The marker files that releases of Wiggum write when the setup is done."""
 
-_VARIABLE = "it holds a variable; write its value into ralph's settings"
-_DURATION = "it is not a duration such as 20m or 30s"
 _UNKNOWN = "neither ralph nor Wiggum documents it"
 
 _REASONS = {
-    "prd_file": "the plan is ralph's; `ralph import` reads a prd.json",
-    "fix_plan_file": "the plan is ralph's; `ralph import` reads a fix_plan.md",
-    "session_file": "every session starts fresh",
-    "session_expiry_hours": "every session starts fresh",
-    "allowed_tools": "no tool can be added; phases.building.without_tools removes some",
-    "claude_binary": "ralph includes its own Claude Code CLI",
-    "output_format": "ralph reads the CLI's messages itself",
-    "append_system_prompt": "write it into CLAUDE.md or PROMPT_build.md",
-    "log_dir": "logs are in .ralph/logs",
-    "repo_dir": "ralph commits in the repository of the project",
-    "commit_message_file": "the message comes from git.message",
-    "project_dir": "the project is where .ralph is",
-    "patterns": "the check looks only at the README",
+    "config.prd_file": "the plan is ralph's; `ralph import` reads a prd.json",
+    "config.fix_plan_file": "the plan is ralph's; `ralph import` reads a fix_plan.md",
+    "config.session_file": "every session starts fresh",
+    "config.session_expiry_hours": "every session starts fresh",
+    "config.allowed_tools": "no tool can be added; phases.building.without_tools removes some",
+    "config.claude_binary": "ralph includes its own Claude Code CLI",
+    "config.output_format": "ralph reads the CLI's messages itself",
+    "config.append_system_prompt": "write it into CLAUDE.md or PROMPT_build.md",
+    "config.log_dir": "logs are in .ralph/logs",
+    "config.repo_dir": "ralph commits in the repository of the project",
+    "config.commit_message_file": "the message comes from git.message",
+    "config.project_dir": "the project is where .ralph is",
+    "config.patterns": "the check looks only at the README",
 }
-"""Why a setting inside `config` has no counterpart."""
+"""Why a part of a step has no counterpart."""
 
 _WORK_REASONS = {
+    **_REASONS,
+    "config.prompt_file": "ralph's own prompt names the task and its checks; your instructions go into PROMPT_build.md",
     "max_retries": "a failed iteration is retried up to limits.max_attempts_per_task",
     "retry_delay": "a failed iteration is retried at once",
     "continue_on_error": "a failed iteration never ends the run on its own",
@@ -44,6 +43,7 @@ _WORK_REASONS = {
     "enabled": "the work cannot be switched off",
 }
 _COMMIT_REASONS = {
+    **_REASONS,
     "timeout": "a commit has its own time limit",
     "max_retries": "a commit is made once",
     "retry_delay": "a commit is made once",
@@ -52,24 +52,65 @@ _COMMIT_REASONS = {
 }
 
 
+class _Step:
+    """A step of the file. `rest` has the parts that are not translated yet."""
+
+    def __init__(self, made: ForeignConfig, place: str, step: Mapping[str, object]) -> None:
+        config = step.get("config")
+        self.kind = str(step["type"])
+        self.name = str(step.get("name") or self.kind)
+        self.rest = {name: step[name] for name in step if name not in ("type", "name", "config")}
+        if isinstance(config, Mapping):
+            self.rest |= {f"config.{name}": value for name, value in config.items()}
+        self._made, self.place = made, place
+
+    def take(self, name: str) -> object:
+        return self.rest.pop(name, None)
+
+    def text(self, name: str) -> str:
+        found = self.take(name)
+        return found if isinstance(found, str) else ""
+
+    def duration(self, name: str, given: object) -> float | None:
+        """Return a duration in seconds; leave out what is none."""
+        seconds = parsed_duration(given)
+        if seconds is None:
+            has_variable = "${" in str(given)
+            why = "it holds a variable; write its value into ralph's settings"
+            self.leave_out(name, why if has_variable else "it is not a duration such as 20m or 30s")
+        return seconds
+
+    def timeout(self, *names: str, why: str) -> tuple[str, float | None]:
+        """Return the name and the seconds of the first timeout; leave out the others because of `why`."""
+        given = {name: value for name in names if (value := self.take(name)) not in (None, "")}
+        first, *others = *given, ""
+        for name in filter(None, others):
+            self.leave_out(name, why)
+        return first, self.duration(first, given[first]) if first else None
+
+    def leave_out(self, name: str, why: str) -> None:
+        self._made.leave_out(f"{self.place}.{name}", why)
+
+    def leave_out_rest(self, reasons: Mapping[str, str] = _REASONS) -> None:
+        for name in self.rest:
+            self.leave_out(name, reasons.get(name, _UNKNOWN))
+
+
 def translate_wiggum(value: Mapping[str, object]) -> ForeignConfig:
     made = ForeignConfig(ForeignTool.WIGGUM)
     for name, inside in value.items():
-        if name == "max_loops_per_task":
-            if isinstance(inside, int):
-                made.adopt(name, "limits.max_iterations_per_task", inside)
-            else:
-                made.leave_out(name, "it is not a whole number")
+        if name == "max_loops_per_task" and isinstance(inside, int):
+            made.settings["limits.max_iterations_per_task"] = inside
+        elif name == "max_loops_per_task":
+            made.leave_out(name, "it is not a whole number")
         elif name in ("name", "description"):
             made.leave_out(name, "settings have no name here; use a comment")
         elif name != "steps":
             made.leave_out(name, _UNKNOWN)
     given = value.get("steps")
-    steps = given if isinstance(given, list) else []
-    works = _work_index(steps)
-    for number, step in enumerate(steps):
-        if _is_step(step):
-            _translate_step(made, f"steps[{number}]", step, is_work=number == works)
+    for number, step in enumerate(given if isinstance(given, list) else ()):
+        if isinstance(step, Mapping) and isinstance(step.get("type"), str):
+            _translate_step(made, _Step(made, f"steps[{number}]", step))
         else:
             made.leave_out(f"steps[{number}]", "it has no type")
     if any("${" in text for text in _texts(value)):
@@ -90,173 +131,90 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _is_step(step: object) -> TypeGuard[Mapping[str, object]]:
-    return isinstance(step, Mapping) and isinstance(step.get("type"), str)
-
-
-def _config(step: Mapping[str, object]) -> Mapping[str, object]:
-    config = step.get("config")
-    return config if isinstance(config, Mapping) else {}
-
-
-def _work_index(steps: Sequence[object]) -> int | None:
-    for number, step in enumerate(steps):
-        if _is_step(step) and step["type"] == AGENT and not _config(step).get("marker_file"):
-            return number
-    return None
-
-
-def _translate_step(
-    made: ForeignConfig, place: str, step: Mapping[str, object], *, is_work: bool
-) -> None:
-    kind = str(step["type"])
-    if is_work:
-        _translate_work(made, place, step)
-    elif kind == AGENT:
-        _translate_agent(made, place, step)
-    elif kind == COMMAND:
-        _translate_command(made, place, step)
-    elif kind == COMMIT:
-        _translate_commit(made, place, step)
-    elif kind in (README, NOOP):
-        settings: dict[str, object] = {"type": kind}
-        path = _config(step).get("readme_path")
-        if kind == README and isinstance(path, str) and path not in ("", "README.md"):
-            settings["path"] = path
-        _leave_out_rest(made, place, step, {"readme_path"})
-        _add_step(made, place, step, settings)
+def _translate_step(made: ForeignConfig, step: _Step) -> None:
+    if step.kind == AGENT:
+        marker = step.text("config.marker_file")
+        if not marker and WORK not in made.steps:
+            _translate_work(made, step)
+            return
+        prompt = step.text("config.prompt_file") or "PROMPT.md"
+        model = {"model": found} if (found := step.text("config.model")) else {}
+        once = {"once": True} if marker else {}
+        name = _add_step(made, step, {"type": AGENT, "prompt": prompt, **model, **once})
+        if marker:
+            made.markers[name] = tuple(dict.fromkeys((marker, *_MARKERS)))
+    elif step.kind == COMMAND:
+        if run := step.text("config.command").strip():
+            made.commands[f"steps.{_add_step(made, step, {'type': COMMAND, 'run': run})}"] = run
+        else:
+            made.leave_out(step.place, "its command is empty")
+    elif step.kind == COMMIT:
+        _translate_commit(made, step)
+    elif step.kind in (README, NOOP):
+        path = step.text("config.readme_path")
+        own = {"path": path} if step.kind == README and path not in ("", "README.md") else {}
+        _add_step(made, step, {"type": step.kind, **own})
     else:
-        made.leave_out(place, f"ralph has no step of type {kind!r}; a package can bring one")
+        why = f"ralph has no step of type {step.kind!r}; a package can bring one"
+        made.leave_out(step.place, why)
 
 
-def _translate_work(made: ForeignConfig, place: str, step: Mapping[str, object]) -> None:
-    config = _config(step)
+def _translate_work(made: ForeignConfig, step: _Step) -> None:
     made.steps[WORK] = {}
-    if isinstance(model := config.get("model"), str) and model:
-        made.adopt(f"{place}.config.model", "models.primary", model)
-    timeout = "config.timeout" if "timeout" in config else "timeout"
-    given = config.get("timeout", step.get("timeout"))
-    limit = None if given in (None, "") else _seconds(made, f"{place}.{timeout}", given)
+    if model := step.text("config.model"):
+        made.settings["models.primary"] = model
+    why = "the limit of the session is the limit of the iteration"
+    _, limit = step.timeout("config.timeout", "timeout", why=why)
     if limit is not None:
-        made.adopt(f"{place}.{timeout}", "phases.building.iteration_timeout_seconds", limit)
-    if "timeout" in config and "timeout" in step:
-        made.leave_out(f"{place}.timeout", "the limit of the session is the limit of the iteration")
-    if config.get("prompt_file"):
-        made.leave_out(
-            f"{place}.config.prompt_file",
-            "ralph's own prompt names the task and its checks; your instructions go into PROMPT_build.md",
-        )
-    for name, reason in _WORK_REASONS.items():
-        if name in step and not (name == "enabled" and step[name] is True):
-            made.leave_out(f"{place}.{name}", reason)
-    _leave_out_rest(made, place, step, {"model", "timeout", "prompt_file"})
+        made.settings["phases.building.iteration_timeout_seconds"] = limit
+    if step.rest.get("enabled") is True:
+        step.take("enabled")
+    step.leave_out_rest(_WORK_REASONS)
 
 
-def _translate_agent(made: ForeignConfig, place: str, step: Mapping[str, object]) -> None:
-    config = _config(step)
-    prompt = config.get("prompt_file")
-    settings: dict[str, object] = {
-        "type": AGENT,
-        "prompt": prompt if isinstance(prompt, str) and prompt else "PROMPT.md",
-    }
-    if isinstance(model := config.get("model"), str) and model:
-        settings["model"] = model
-    marker = config.get("marker_file")
-    if isinstance(marker, str) and marker:
-        settings["once"] = True
-    name = _add_step(made, place, step, settings, timeout=config.get("timeout"))
-    if isinstance(marker, str) and marker:
-        made.markers[name] = tuple(dict.fromkeys((marker, *_MARKERS)))
-    _leave_out_rest(made, place, step, {"prompt_file", "model", "marker_file", "timeout"})
-
-
-def _translate_command(made: ForeignConfig, place: str, step: Mapping[str, object]) -> None:
-    config = _config(step)
-    run = config.get("command")
-    if not isinstance(run, str) or not run.strip():
-        made.leave_out(place, "its command is empty")
+def _translate_commit(made: ForeignConfig, step: _Step) -> None:
+    if step.take("enabled") is False or step.take("config.enabled") is False:
+        made.leave_out(step.place, "it is switched off, as git.commit is")
         return
-    settings: dict[str, object] = {"type": COMMAND, "run": run}
-    name = _add_step(made, place, step, settings, timeout=config.get("timeout"))
-    made.commands[f"steps.{name}"] = run
-    _leave_out_rest(made, place, step, {"command", "timeout"})
-
-
-def _translate_commit(made: ForeignConfig, place: str, step: Mapping[str, object]) -> None:
-    config = _config(step)
-    if step.get("enabled") is False or config.get("enabled") is False:
-        made.leave_out(place, "it is switched off, as git.commit is")
-        return
-    made.adopt(place, "git.commit", "task")
+    made.settings["git.commit"] = "task"
     made.remarks.append(
         "ralph commits on a clean, unprotected branch only. `git.branch: feature` checks one out for you."
     )
-    made.steps[_unique_name(made, str(step.get("name") or "commit"))] = {"type": COMMIT}
-    message = config.get("message_template")
-    if isinstance(message, str) and message:
+    made.steps[_unique_name(made, "commit" if step.name == COMMIT else step.name)] = {
+        "type": COMMIT
+    }
+    if message := step.text("config.message_template"):
         if set(_PLACEHOLDER.findall(message)) <= set(_PLACEHOLDERS):
             ours = _PLACEHOLDER.sub(lambda match: _PLACEHOLDERS[match[1]], message)
-            made.adopt(f"{place}.config.message_template", "git.message", ours)
+            made.settings["git.message"] = ours
         else:
-            made.leave_out(
-                f"{place}.config.message_template", "it has placeholders that git.message lacks"
-            )
-    for name, reason in _COMMIT_REASONS.items():
-        if name in step:
-            made.leave_out(f"{place}.{name}", reason)
-    _leave_out_rest(made, place, step, {"enabled", "message_template"})
+            why = "it has placeholders that git.message lacks"
+            step.leave_out("config.message_template", why)
+    step.leave_out_rest(_COMMIT_REASONS)
 
 
-def _leave_out_rest(
-    made: ForeignConfig, place: str, step: Mapping[str, object], taken: set[str]
-) -> None:
-    for name in _config(step):
-        if name not in taken:
-            made.leave_out(f"{place}.config.{name}", _REASONS.get(name, _UNKNOWN))
-    known = {"type", "name", "config", "timeout", "enabled", *_WORK_REASONS}
-    for name in step:
-        if name not in known:
-            made.leave_out(f"{place}.{name}", _UNKNOWN)
-
-
-def _add_step(
-    made: ForeignConfig,
-    place: str,
-    step: Mapping[str, object],
-    settings: dict[str, object],
-    *,
-    timeout: object = None,
-) -> str:
-    """Add a step with the settings that all types share; return its name.
-
-    Args:
-        timeout: The timeout in `config`, used when the step itself has none.
-    """
-    if step.get("timeout") not in (None, ""):
-        settings["timeout_seconds"] = _seconds(made, f"{place}.timeout", step["timeout"])
-        if timeout not in (None, ""):
-            made.leave_out(f"{place}.config.timeout", "the timeout of the step itself applies")
-    elif timeout not in (None, ""):
-        settings["timeout_seconds"] = _seconds(made, f"{place}.config.timeout", timeout)
-    if isinstance(retries := step.get("max_retries"), int) and retries:
+def _add_step(made: ForeignConfig, step: _Step, settings: dict[str, object]) -> str:
+    """Add a step with the settings that all types share; return its name."""
+    why = "the timeout of the step itself applies"
+    _, settings["timeout_seconds"] = step.timeout("timeout", "config.timeout", why=why)
+    retries, delay = step.take("max_retries"), step.take("retry_delay")
+    if isinstance(retries, int) and retries:
         settings["retries"] = retries
-        delay = _seconds(made, f"{place}.retry_delay", step.get("retry_delay", "1s"))
-        settings["retry_delay_seconds"] = delay
-    elif "retry_delay" in step:
-        made.leave_out(f"{place}.retry_delay", "there is no retry without max_retries")
-    if step.get("continue_on_error") is True:
-        settings["continue_on_error"] = True
-    if step.get("enabled") is False:
-        settings["enabled"] = False
-    breaker = step.get("circuit_breaker")
+        settings["retry_delay_seconds"] = step.duration("retry_delay", delay or "1s")
+    elif delay is not None:
+        step.leave_out("retry_delay", "there is no retry without max_retries")
+    settings["continue_on_error"] = True if step.take("continue_on_error") is True else None
+    settings["enabled"] = False if step.take("enabled") is False else None
+    breaker = step.take("circuit_breaker")
     if isinstance(breaker, Mapping) and isinstance(breaker.get("threshold"), int):
         reset = breaker.get("reset_after", "30s")
-        after = _seconds(made, f"{place}.circuit_breaker.reset_after", reset)
+        after = step.duration("circuit_breaker.reset_after", reset)
         settings["breaker"] = _given(
             {"threshold": breaker["threshold"], "reset_after_seconds": after}
         )
-    name = _unique_name(made, str(step.get("name") or settings["type"]))
+    name = _unique_name(made, step.name)
     made.steps[name] = _given(settings)
+    step.leave_out_rest()
     return name
 
 
@@ -270,14 +228,6 @@ def _unique_name(made: ForeignConfig, wanted: str) -> str:
     while name in made.steps:
         name, number = f"{base}-{number}", number + 1
     return name
-
-
-def _seconds(made: ForeignConfig, source: str, given: object) -> float | None:
-    """Return a duration in seconds; leave out what is none."""
-    seconds = parsed_duration(given)
-    if seconds is None:
-        made.leave_out(source, _VARIABLE if "${" in str(given) else _DURATION)
-    return seconds
 
 
 def parsed_duration(given: object) -> float | None:
