@@ -19,11 +19,7 @@ class Topic(NamedTuple):
 
 
 TOPICS = (
-    Topic(
-        "Project",
-        "What the project is called and which Python it gets.",
-        ("project.*",),
-    ),
+    Topic("Project", "What the project is called and which Python it gets.", ("project.*",)),
     Topic(
         "Loop and limits",
         "How long a run may work, and when it stops because nothing improves.",
@@ -44,16 +40,7 @@ TOPICS = (
     Topic(
         "Usage limits and outages",
         "What a run does at a usage limit, and when the service is slow or unreachable.",
-        (
-            "limits.on_usage_limit",
-            "limits.max_wait_minutes",
-            "limits.fallback_wait_minutes",
-            "limits.rate_limit_per_hour",
-            "limits.backoff_seconds",
-            "limits.max_outage_minutes",
-            "agent.max_api_retries",
-            "agent.idle_timeout_seconds",
-        ),
+        ("limits.*", "agent.max_api_retries", "agent.idle_timeout_seconds"),
     ),
     Topic(
         "Model and context",
@@ -63,56 +50,24 @@ TOPICS = (
     Topic(
         "Checks",
         "What must pass before a task counts as complete.",
-        (
-            "phases.building.backpressure",
-            "build.test_command",
-            "build.lint_command",
-            "build.typecheck_command",
-            "phases.building.gate_timeout_seconds",
-            "phases.building.baseline",
-            "phases.building.recheck_finished",
-            "phases.building.review",
-            "phases.building.allow_unverified",
-            "phases.building.promise",
-            "build.*",
-        ),
+        ("phases.building.backpressure", "build.*", "phases.building.*"),
     ),
     Topic(
         "Safety and permissions",
         "What the agent may run, connect to and write.",
-        (
-            "safety.sandbox",
-            "safety.sandbox_domains",
-            "safety.sandbox_writable",
-            "safety.sandbox_exceptions",
-            "safety.check_environment",
-            "safety.blocked_commands",
-            "safety.ask_commands",
-            "git.allowed_operations",
-            "agent.setting_sources",
-            "safety.*",
-        ),
+        ("safety.*", "git.allowed_operations", "agent.setting_sources"),
     ),
     Topic(
         "Questions and approval",
         "When ralph asks you, and how long it waits for an answer.",
-        (
-            "phases.discovery.human_in_loop",
-            "phases.discovery.max_questions",
-            "phases.validation.require_human_approval",
-            "limits.ask_timeout_seconds",
-        ),
+        ("phases.discovery.*", "phases.validation.*", "limits.ask_timeout_seconds"),
     ),
     Topic(
         "Plan and features",
         "How plans are made, archived and exported.",
-        ("phases.planning.task_size_tokens", "phases.planning.dependency_analysis", "archive.*", "exports"),
+        ("phases.planning.*", "archive.*", "exports"),
     ),
-    Topic(
-        "Git",
-        "Which branch ralph works on, and what it commits.",
-        ("git.branch", "git.branch_prefix", "git.protected_branches", "git.commit", "git.*"),
-    ),
+    Topic("Git", "Which branch ralph works on, and what it commits.", ("git.*",)),
     Topic(
         "Steps, servers and skills",
         "Your own steps, MCP servers and skills.",
@@ -123,36 +78,29 @@ TOPICS = (
         "How ralph notifies you while you are away.",
         ("notify.*", "screen.notifications"),
     ),
-    Topic(
-        "Display and keys",
-        "The theme of the screen and your own keys.",
-        ("screen.theme", "screen.keys", "screen.*"),
-    ),
+    Topic("Display and keys", "The theme of the screen and your own keys.", ("screen.*",)),
     Topic(
         "Advanced",
         "How agent sessions are run. The defaults suit most projects.",
-        ("agent.*", "limits.*", "phases.*"),
+        ("agent.*",),
     ),
-)  # fmt: skip
-"""The topics in the order of the screen, `ralph config show`, the template and the documentation.
-
-The patterns at the end of a topic match settings that are added to a section later.
-"""
+)
+"""The topics in the order of the screen, `ralph config show`, the template and the documentation."""
 
 
 def by_topic(keys: Iterable[str]) -> dict[str, Topic]:
-    exact = {
-        key: (at, place) for at, topic in enumerate(TOPICS) for place, key in enumerate(topic.keys)
+    """Return the topic of each key, in order. A whole name counts before a pattern that matches a section."""
+    places = [
+        (at, place, key) for at, topic in enumerate(TOPICS) for place, key in enumerate(topic.keys)
+    ]
+    places.sort(key=lambda place: place[2].endswith("*"))
+    found = {
+        key: next((at, place) for at, place, pattern in places if _matches(pattern, key))
+        for key in keys
     }
-    found = {key: exact.get(key) or _first_match(key) for key in keys}
     return {key: TOPICS[found[key][0]] for key in sorted(found, key=lambda key: found[key])}
 
 
-def _first_match(key: str) -> tuple[int, int]:
-    for at, topic in enumerate(TOPICS):
-        for place, pattern in enumerate(topic.keys):
-            start, star, end = pattern.partition("*")
-            if star and key.startswith(start) and key.endswith(end):
-                return at, place
-    msg = f"no topic has the setting {key}"
-    raise LookupError(msg)
+def _matches(pattern: str, key: str) -> bool:
+    start, star, end = pattern.partition("*")
+    return key.startswith(start) and key.endswith(end) if star else key == pattern
