@@ -14,7 +14,6 @@ from ralph_tui.tui.screens.pages import settings
 from ralph_tui.tui.screens.pages.settings import SettingsPage
 from ralph_tui.tui.theme.stylesheets import STYLES
 from ralph_tui.tui.theme.themes import THEMES
-from ralph_tui.tui.widgets.charts import even_ticks
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
 from tests.tui.past import past_project
@@ -24,22 +23,6 @@ from tests.tui.test_keys import ralph
 Open = Callable[..., Opened]
 
 REASON = "the gate refused the claim three times because " + "of one thing or another, " * 4
-
-
-@pytest.mark.parametrize(
-    ("top", "most", "ticks"),
-    [
-        (0.39, 4, [0, 0.2, 0.4]),
-        (5, 6, [0, 1, 2, 3, 4, 5]),
-        (120, 4, [0, 50, 100, 150]),
-        (1, 2, [0, 1]),
-        (0.0004, 3, [0, 0.0002, 0.0004]),
-    ],
-)
-def test_a_plot_counts_in_even_steps_that_hold_its_highest_point(
-    top: float, most: int, ticks: list[float]
-) -> None:
-    assert even_ticks(top, most) == ticks
 
 
 async def test_a_plan_that_cannot_be_read_is_said_whole_instead_of_no_plan(open_app: Open) -> None:
