@@ -3,22 +3,16 @@
 import asyncio
 import contextlib
 import json
-import re
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol, TextIO
 
-from pydantic_core import from_json
-
 from ralph_tui.cli.console import discard_stdout
-from ralph_tui.domain.events import KINDS, Event, LoopFinished
+from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.present.events.event_lines import EventPrinter, LogLine
 from ralph_tui.present.text import glyphs
-from ralph_tui.store.journal.journal import parse, read_lines
 
 
 class Printer(Protocol):
@@ -42,30 +36,10 @@ def json_printer(out: TextIO) -> Printer:
     return write
 
 
-_TYPES = frozenset(kind.model_fields["type"].default for kind in KINDS)
-
-
-def json_of(line: bytes) -> tuple[str, str] | None:
-    """Return the event type of a journal line and the line to print; None when the line is no event.
-
-    An ASCII line is printed unchanged, which is ten times as fast as parsing it into an event.
-    """
-    try:
-        fields = from_json(line, allow_inf_nan=False)
-    except ValueError:
-        return None
-    kind = fields.get("type") if isinstance(fields, dict) else None
-    if not isinstance(kind, str) or kind not in _TYPES:
-        return None
-    plain = line.isascii()
-    return kind, line.decode() if plain else json.dumps(fields, ensure_ascii=True) + "\n"
-
-
-def line_printer(out: TextIO, *, flushed: bool = True, verbose: bool = False) -> Printer:
+def line_printer(out: TextIO, *, verbose: bool = False) -> Printer:
     """Return a printer of readable lines, colored on a terminal unless NO_COLOR is set.
 
     Args:
-        flushed: Flush after each event. A caller that prints a long journal flushes once at the end.
         verbose: Also print the output of tools and checks.
     """
     printer = EventPrinter(glyphs.choose(encoding=out.encoding), verbose=verbose)
@@ -74,8 +48,7 @@ def line_printer(out: TextIO, *, flushed: bool = True, verbose: bool = False) ->
     def write(event: Event) -> None:
         for line in printer.lines(event):
             show(line)
-        if flushed:
-            out.flush()
+        out.flush()
 
     return write
 
@@ -137,47 +110,3 @@ class Output:
         # When the event loop is closed already, nobody waits for this call.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback)
-
-
-_USAGE = b'"type":"usage_reported"'
-_UNPRICED = re.compile(rb'"type":"(?:assistant_text|tool_(?:started|finished))"')
-"""Most events of a journal: their lines show neither costs nor context."""
-
-Shown = Iterator[tuple[int, str]]
-
-
-def show_past(path: Path, offset: int, show: Printer) -> Shown:
-    """Show the events from `offset` on, and yield the offset after each and its type.
-
-    A quarter of a journal is usage, which has no line of its own. Only the latest usage is parsed, and only
-    before a line that shows costs.
-    """
-    usage = b""
-    for end, line in read_lines(path, offset):
-        if _USAGE in line:
-            usage = line
-            yield end, "usage_reported"
-            continue
-        if usage and not _UNPRICED.search(line):
-            _parse_and_show(usage, show)
-            usage = b""
-        event = _parse_and_show(line, show)
-        if event is not None:
-            yield end, event.type
-    _parse_and_show(usage, show)
-
-
-def _parse_and_show(line: bytes, show: Printer) -> Event | None:
-    event = parse(line) if line else None
-    if event is not None:
-        show(event)
-    return event
-
-
-def pass_on_json(path: Path, offset: int) -> Shown:
-    """Print the events from `offset` on as JSON; yield the offset after each and its type."""
-    for end, line in read_lines(path, offset):
-        if (found := json_of(line)) is not None:
-            kind, text = found
-            sys.stdout.write(text)
-            yield end, kind

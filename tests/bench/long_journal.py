@@ -1,13 +1,11 @@
-"""A journal of many events, and what reading it costs: the metrics, its lines, its newest iterations."""
+"""A journal of many events, and what reading it costs: the metrics, its newest iterations."""
 
-import io
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pydantic_core import from_json
 
-from ralph_tui.cli.printer import line_printer, show_past
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
@@ -65,16 +63,6 @@ def newest(root: Path) -> float:
 
 def whole(root: Path) -> float:
     return _cpu(JournalLibrary(root).refresh)
-
-
-def as_lines(root: Path) -> float:
-    path = root / ".ralph" / "events.jsonl"
-
-    def tell() -> None:
-        for _ in show_past(path, 0, line_printer(io.StringIO(), flushed=False)):
-            pass
-
-    return _cpu(tell)
 
 
 def _cpu(work: Callable[[], object]) -> float:

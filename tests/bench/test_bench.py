@@ -185,7 +185,6 @@ def test_a_long_journal_is_read(tmp_path: Path, rows: list[Row]) -> None:
         ("success metrics", long_journal.metrics, "< 1"),
         ("the newest iterations", long_journal.newest, ""),
         ("all iterations", long_journal.whole, "< 1"),
-        ("`ralph attach --all` in lines", long_journal.as_lines, ""),
     ):
         ours, floor = in_turns(partial(work, root), partial(long_journal.floor, root), 3)
         assert ours > 0

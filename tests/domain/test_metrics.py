@@ -10,7 +10,8 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.domain.view.metrics import Metric, measure
+from ralph_tui.domain.view.metrics import Metric
+from tests.harness.measured import measure
 
 NAMES = [
     "task_completion_rate",

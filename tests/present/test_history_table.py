@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.view.metrics import Metric, measure
+from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.present.sections.history_table import ENOUGH, meets_goal, metric_parts, metric_words
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import Tone, plain
+from tests.harness.measured import measure
 
 
 def metric(target: str, share: float = 0, of: float = 100) -> Metric:

@@ -17,7 +17,6 @@ from ralph_tui.domain.events import (
     UsageReported,
 )
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.view.metrics import measure
 from ralph_tui.domain.view.run_history import HISTORY_EVENTS, RunHistoryBuilder
 from ralph_tui.present.sections.iteration_lines import RUNNING, iteration_blocks, look_of
 from ralph_tui.present.text.glyphs import UNICODE
@@ -27,6 +26,7 @@ from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
+from tests.harness.measured import measure
 
 TRAP = '{"type":"iteration_started"}'
 

@@ -24,9 +24,6 @@ OWNER_SECONDS = 1.0
 @app.command(epilog=examples("ralph attach", "ralph attach --json"))
 def attach(
     *,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Print the whole journal first, not only this run.")
-    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
     headless: Headless = False,
     project_root: ProjectRoot = None,
@@ -56,30 +53,28 @@ def attach(
             f"The loop works on {shown_name(owner.feature)}, not on {shown_name(project.layout.feature)}.",
             "`ralph attach` without `-f` follows it.",
         )
-    if not (everything or as_json or headless or no_screen()):
+    if not (as_json or headless or no_screen()):
         raise typer.Exit(open_project(project.root))
-    from ralph_tui.cli.printer import json_printer, line_printer, pass_on_json, show_past
+    from ralph_tui.cli.printer import json_printer, line_printer
+    from ralph_tui.store.journal.journal import last_run
 
-    show = json_printer(sys.stdout) if as_json else line_printer(sys.stdout, flushed=False)
-    path, started = project.layout.events, _start_of_run(project)
-    first = shown = 0 if everything else started
+    show = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)
+    found = last_run(project.layout.events)
     try:
-        for shown, kind in pass_on_json(path, first) if as_json else show_past(path, first, show):
-            if kind == "loop_finished" and shown > started:
-                return
-        sys.stdout.flush()
-        asyncio.run(_follow(project, shown, started, show))
+        asyncio.run(_follow(project, found[0] if found else 0, show))
     except KeyboardInterrupt:
         note("Detached. The loop continues.")
 
 
-async def _follow(project: "Project", shown: int, started: int, show: "Printer") -> None:
+async def _follow(project: "Project", start: int, show: "Printer") -> None:
+    """Show the events of a run from its start to its end."""
     import asyncio
 
     from ralph_tui.domain.events import Event, LoopFinished
     from ralph_tui.store.journal.journal import read_events, tail_events
 
     events: asyncio.Queue[tuple[int, Event]] = asyncio.Queue(maxsize=1000)
+    shown = start
 
     async def pump() -> None:
         async with contextlib.aclosing(tail_events(project.layout.events, shown)) as found:
@@ -99,22 +94,14 @@ async def _follow(project: "Project", shown: int, started: int, show: "Printer")
                     break
                 continue
             show(event)
-            sys.stdout.flush()
-            if isinstance(event, LoopFinished) and shown > started:
+            if isinstance(event, LoopFinished):
                 return
     finally:
         pumping.cancel()
         await asyncio.wait([pumping])
     # The process is gone, but its last events may not have been read yet.
-    for offset, event in read_events(project.layout.events, shown):
+    for _, event in read_events(project.layout.events, shown):
         show(event)
-        if isinstance(event, LoopFinished) and offset > started:
+        if isinstance(event, LoopFinished):
             return
     note("the loop ended without a final event.")
-
-
-def _start_of_run(project: "Project") -> int:
-    from ralph_tui.store.journal.journal import last_run
-
-    found = last_run(project.layout.events)
-    return found[0] if found else 0

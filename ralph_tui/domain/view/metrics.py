@@ -4,7 +4,7 @@ Each metric has its definition and its denominator. A metric with nothing to cou
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,13 +93,6 @@ class Meter:
     @property
     def metrics(self) -> tuple[Metric, ...]:
         return tuple(make(self._tally) for make in _METRICS)
-
-
-def measure(events: Iterable[ev.Event]) -> tuple[Metric, ...]:
-    meter = Meter()
-    for event in events:
-        meter.feed(event)
-    return meter.metrics
 
 
 def _loop_started(t: _Tally, e: ev.LoopStarted) -> None:

@@ -1,0 +1,13 @@
+"""The success metrics of events, counted at once."""
+
+from collections.abc import Iterable
+
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.view.metrics import Meter, Metric
+
+
+def measure(events: Iterable[Event]) -> tuple[Metric, ...]:
+    meter = Meter()
+    for event in events:
+        meter.feed(event)
+    return meter.metrics
