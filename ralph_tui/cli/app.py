@@ -51,7 +51,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("pause", "resume", "stop", "inject", "answer", "approve", "reject", "limits"),
         "attach",
     ),
-    "Tasks": ("tasks", "task", "undo", "verify", "archive", "import", "export"),
+    "Tasks": (
+        *("tasks", "add", "edit", "skip", "retry", "hold", "release", "drop", "complete"),
+        *("undo", "verify", "archive", "import", "export"),
+    ),
     "Inspect": ("status", "report", "history", "memory"),
     "Project": ("init", "feature", "config", "steps", "notify", "doctor"),
     "More": (
@@ -61,15 +64,13 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 """The commands of each group, in the order of the help. The last group also shows commands that are in none."""
 
-SHORT_FORMS = ("add", "edit", "skip", "retry", "hold", "release", "drop", "complete")
-
 
 class GroupedCommands(TyperGroup):
     """The root of the command tree. Its help lists the commands under the headings of `GROUPS`."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Typer does not export Click's types
         grouped = {name for names in GROUPS.values() for name in names}
-        others = [n for n in self.commands if n not in grouped and n not in SHORT_FORMS]
+        others = [name for name in self.commands if name not in grouped]
         width = max(map(len, self.commands))
         for title, names in GROUPS.items():
             last = title == list(GROUPS)[-1]
@@ -81,10 +82,6 @@ class GroupedCommands(TyperGroup):
             with formatter.section(title):
                 # An empty row as wide as the longest name lines up the groups' columns.
                 formatter.write_dl([(name.ljust(width), text) for name, text in rows])
-        with formatter.section("Short forms"):
-            formatter.write_text(
-                f"`ralph task` can be left out before {', '.join(SHORT_FORMS[:-1])} and {SHORT_FORMS[-1]}."
-            )
 
 
 # The common base of all usage errors, whether Typer uses its own copy of Click or the package.
@@ -173,11 +170,9 @@ def _help(
     raise typer.Exit(run_command([*(command or ()), "--help"]))
 
 
-tasks.add_long_forms(SHORT_FORMS)
-
 for commands in (
     *(run.app, status.app, history.app, history.reports, attach.app),
-    *(control.app, tasks.app, tasks.task_app, exchange.app, limits.app),
+    *(control.app, tasks.app, exchange.app, limits.app),
     *(answer.app, memory.app, verify.app, archive.app, reset.app, doctor.app),
     *(serve.app, serve.programs),
 ):

@@ -190,6 +190,7 @@ SCENES: Mapping[str, Scene] = {
     "reset --keep-specs": Scene(status=3, says="--yes"),
     "restore": Scene(before=("reset --yes",)),
     "resume": Scene(loop=True, before=("pause",)),
+    "retry": Scene(loop=True),
     "retry task-003": Scene(before=("skip task-003",)),
     "stop": Scene(loop=True),
 }
@@ -207,14 +208,8 @@ ELSEWHERE = {
 """Commands that do not run here, and why."""
 
 
-def short_form(command: Shown) -> tuple[str, ...]:
-    """Return the words of a command, without the `task` that may come before it."""
-    grouped = len(command.words) > 1 and command.words[0] == "task"
-    return command.words[1:] if grouped else command.words
-
-
 def scene_of(command: Shown) -> Scene:
-    line = shlex.join(short_form(command))
+    line = shlex.join(command.words)
     known = max((name for name in SCENES if line.startswith(name)), key=len, default="")
     scene = SCENES.get(known, Scene())
     settled = {"--yes", "-y", "--dry-run"}.intersection(command.words)
@@ -225,8 +220,7 @@ def scene_of(command: Shown) -> Scene:
 
 
 def elsewhere(command: Shown) -> bool:
-    words = short_form(command)
-    return words[:1] != () and words[0] in ELSEWHERE
+    return command.words[:1] != () and command.words[0] in ELSEWHERE
 
 
 def feature_of(command: Shown) -> str:

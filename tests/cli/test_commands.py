@@ -9,11 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from typer.core import TyperGroup
 
 from ralph_tui.cli.app import GROUPS as HELP_GROUPS
-from ralph_tui.cli.app import SHORT_FORMS, command_tree
-from ralph_tui.domain.errors import ExitCode
+from ralph_tui.cli.app import command_tree
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Pause, SessionRecord
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
@@ -74,39 +72,23 @@ def test_every_command_of_the_tree_is_in_exactly_one_group() -> None:
     grouped = [name for names in HELP_GROUPS.values() for name in names]
     root = command_tree()
     shown = [name for name, command in root.commands.items() if not command.hidden]
-    assert sorted([*grouped, *SHORT_FORMS]) == sorted(shown)
+    assert sorted(grouped) == sorted(shown)
 
 
-def test_every_short_form_has_a_long_form_with_the_same_options() -> None:
-    root = command_tree()
-    task_group = root.commands["task"]
-    assert isinstance(task_group, TyperGroup)
-    for name in SHORT_FORMS:
-        short, long = (
-            {parameter.name for parameter in group.commands[name].params}
-            for group in (root, task_group)
-        )
-        assert short == long, name
-
-
-def test_the_long_forms_change_a_task_as_the_short_ones_do(project: Path) -> None:
+def test_a_task_is_changed(project: Path) -> None:
     steps = (
-        ("task add Fourth --after task-003", "Added"),
-        ("task hold task-003", "Held task-003"),
-        ("task release task-003", "task-003 can be chosen again"),
-        ("task skip task-003", "Skipped task-003"),
-        ("task retry task-003", "task-003 is pending again"),
-        ("task edit task-003 --priority 7", "Changed task-003"),
-        ("task complete task-002 --reason tried", "task-002 is complete"),
-        ("task drop task-004", "Dropped"),
+        ("add Fourth --after task-003", "Added"),
+        ("hold task-003", "Held task-003"),
+        ("release task-003", "task-003 can be chosen again"),
+        ("skip task-003", "Skipped task-003"),
+        ("retry task-003", "task-003 is pending again"),
+        ("edit task-003 --priority 7", "Changed task-003"),
+        ("complete task-002 --reason tried", "task-002 is complete"),
+        ("drop task-004", "Dropped"),
     )
     for line, words in steps:
         done = inside(*line.split(), cwd=project)
         assert (done.returncode, words in done.stdout) == (0, True), line
-    assert inside("task", "retry", cwd=project).returncode == ExitCode.ERROR, (
-        "the long form needs a task"
-    )
-    assert "Commands:" in inside("task", cwd=project).stdout
 
 
 def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from tests.cli.shown import (
     make_project,
     prepared,
     scene_of,
-    short_form,
 )
 
 COMMANDS = in_blocks()
@@ -71,7 +70,7 @@ def test_the_pages_show_many_commands_and_few_are_left_out() -> None:
     left_out = [command for command in COMMANDS if elsewhere(command)]
     assert len(COMMANDS) > 100
     assert len(left_out) < 30
-    assert {short_form(command)[0] for command in left_out} == set(ELSEWHERE)
+    assert {command.words[0] for command in left_out} == set(ELSEWHERE)
 
 
 HYBRID = """
@@ -103,7 +102,7 @@ def test_the_tables_name_what_the_two_tools_have_each_with_a_command() -> None:
 
 
 def test_every_scene_is_of_a_shown_command() -> None:
-    lines = [shlex.join(short_form(command)) for command in COMMANDS]
+    lines = [shlex.join(command.words) for command in COMMANDS]
     assert [name for name in SCENES if not any(line.startswith(name) for line in lines)] == []
 
 

@@ -71,7 +71,6 @@ demo cobol
 guard check git_push
 status
 tasks
-history --as csv --json
 memory --show --stats
 undo task-1
 undo 7

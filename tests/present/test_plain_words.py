@@ -12,9 +12,7 @@ from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.domain.view.run_history import Iteration, RunHistory
 from ralph_tui.present.events.event_lines import EventPrinter
-from ralph_tui.present.sections.history_export import export_text, forecast_of
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import plain
 from ralph_tui.present.timeline import entry_lines
@@ -66,18 +64,6 @@ def test_what_is_told_is_in_words(event: ev.Event) -> None:
         told += [plain(entry_lines.line(entry, row, 120, UNICODE)) for row in rows]
         told.append(detail_of(entry, UNICODE).title)
     assert not [text for text in told if INTERNAL.search(text)]
-
-
-def test_an_exported_table_is_for_a_person() -> None:
-    outcomes = (*ev.IterationOutcome, None)
-    its = tuple(
-        Iteration(number=n, run_id="r", task_id="a", outcome=outcome, end=1)
-        for n, outcome in enumerate(outcomes, 1)
-    )
-    history = RunHistory(iterations=its)
-    text = export_text("md", history, (), forecast_of(history, None))
-    assert "| 4 | a | handed off |" in text
-    assert not INTERNAL.search(text)
 
 
 @pytest.mark.parametrize(

@@ -419,8 +419,8 @@ async def test_a_failed_validation_leads_back_to_building(tmp_path: Path) -> Non
     sent_back = run.of(ev.IterationFinished)[0]
     shown = "".join(line.text for line in EventPrinter().lines(sent_back))
     assert "↻ iteration 1 sent back: 1 finding" in shown
-    history = await run_ralph(["history", "--as", "csv"], project)
-    assert "sent_back,1 finding" in history.stdout
+    report = await run_ralph(["report", "--json"], project)
+    assert '"outcome": "sent back",\n      "reason": "1 finding"' in report.stdout
     assert ITERATION[IterationOutcome.SENT_BACK].word == "sent back"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ralph_tui.cli.app import GROUPS, SHORT_FORMS, command_tree
+from ralph_tui.cli.app import GROUPS, command_tree
 from ralph_tui.cli.json_schemas import json_schema
 from ralph_tui.config.env_vars import VARIABLES
 from ralph_tui.config.setting_names import description, known_keys, topics
@@ -24,12 +24,6 @@ from tests.tools.house import ROOT
 
 DOCS = ROOT / "docs"
 NOTE = "<!-- Generated: `uv run python -m tests.tools.reference` -->\n"
-
-SHORT = """\
-## Short forms
-
-You can leave out `ralph task` before these commands: {names}. For example, `ralph skip TASK` is short for `ralph task skip TASK`.
-"""
 
 PLAN_HEAD = """\
 The plan is `.ralph/implementation_plan.json`. The plan requires only `tasks`, and a task requires only an `id`. Ralph writes everything else. You
@@ -53,14 +47,13 @@ def commands_page() -> str:
         *_of_command("ralph", root, level=2),
     ]
     grouped = {name for names in GROUPS.values() for name in names}
-    others = [name for name in root.commands if name not in grouped and name not in SHORT_FORMS]
+    others = [name for name in root.commands if name not in grouped]
     last = list(GROUPS)[-1]
     for title, names in GROUPS.items():
         parts.append(f"## {title}\n")
         for name in (*names, *(others if title == last else ())):
             if not root.commands[name].hidden:
                 parts += _of_command(f"ralph {name}", root.commands[name], level=3)
-    parts.append(SHORT.format(names=", ".join(f"`{name}`" for name in SHORT_FORMS)))
     return "\n".join(parts).rstrip() + "\n"
 
 

@@ -148,7 +148,6 @@ async def until(
         looks += 1
 
 
-_PAGES = ("iterations", "history", "memory", "why", "settings")
 DIRECT_KEYS = {
     "resume": "r",
     "urge": "I",
@@ -162,12 +161,6 @@ DIRECT_KEYS = {
     "later": "-",
     "drop": "d",
     "screenshot": "f12",
-    "share": "ctrl+e",
-    "copy_all": "Y",
-    "export": "E",
-    **{f"{page}.share": "ctrl+e" for page in _PAGES},
-    **{f"{page}.copy_all": "Y" for page in _PAGES},
-    **{f"{page}.export": "E" for page in _PAGES},
 }
 """Keys for commands that are in a menu, as a person can have them: most tests are about the commands, not the menus."""
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from textual.command import CommandPalette
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
@@ -22,7 +21,6 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 from ralph_tui.tui.screens.pages.page import Page
-from ralph_tui.tui.screens.pages.settings import SettingsPage
 from tests.tui import feed
 from tests.tui.conftest import (
     Opened,
@@ -159,7 +157,7 @@ async def test_the_status_pane_is_copied_and_exported(open_app: Open, tmp_path: 
         await pilot.press("3", "y")
         await until(pilot, lambda: "context (" in app.clipboard)
         assert "failures" in app.clipboard
-        await pilot.press("E")
+        await pilot.press("Y")
         made = tmp_path / "slug-demo" / ".ralph" / "exports"
         await until(pilot, lambda: any(made.glob("status-*")))  # not the file that becomes it
         (path,) = made.glob("status-*")
@@ -188,25 +186,6 @@ async def test_vim_keys_move_between_panes_and_in_the_status_pane(open_app: Open
         await until(pilot, lambda: any("1, 2 or 3" in text for text in toasts(app)))
 
 
-async def test_a_theme_of_the_palette_outlives_an_open_settings_page(
-    open_app: Open, tmp_path: Path
-) -> None:
-    script = past_project(tmp_path / "slug-demo")
-    async with open_app(script, autostart=False) as pilot:
-        app = ralph(pilot)
-        await pilot.press("8")
-        await until(pilot, lambda: isinstance(app.screen, SettingsPage))
-        app.search_themes()
-        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
-        await pilot.press(*"ralph-light")
-        await until(pilot, lambda: "ralph-light" in screen_text(app))
-        await pilot.press("down", "enter")
-        await until(pilot, lambda: app.theme == "ralph-light")
-        await pilot.press("v", "escape")
-        await until(pilot, lambda: isinstance(app.screen, Dashboard))
-        assert app.theme == "ralph-light"
-
-
 @pytest.mark.parametrize(
     "key", ["4", *(pytest.param(k, marks=pytest.mark.long) for k in ("6", "7", "8"))]
 )
@@ -219,7 +198,7 @@ async def test_every_page_is_exported(open_app: Open, tmp_path: Path, key: str) 
         assert isinstance(app.screen, Page)
         page = app.screen
         await until(pilot, lambda: bool(page.shown_text().strip()))
-        await pilot.press("E")
+        await pilot.press("Y")
         made = tmp_path / "slug-demo" / ".ralph" / "exports"
         await until(pilot, lambda: any(made.glob(f"{page.NAME}-*")))
         (path,) = made.iterdir()

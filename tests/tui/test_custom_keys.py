@@ -39,7 +39,7 @@ async def test_remapped_keys_work_are_shown_and_free_the_old_ones() -> None:
 @pytest.mark.long
 async def test_a_pages_own_keys_are_remapped_and_win_on_the_page(tmp_path: Path) -> None:
     script = past_project(tmp_path / "slug-demo")
-    keys = {"history.export": "E,f6", "history.copy": "p", "pause": "v", "why": "W", "plan": "V"}
+    keys = {"history.open": "E,f6", "history.copy": "p", "pause": "v", "why": "W", "plan": "V"}
     launch = replace(script.launch, screen=ScreenSettings(keys=keys))
     app = RalphApp(launch, autostart=False, clock=feed.clock)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
@@ -96,7 +96,7 @@ async def test_a_theme_that_is_not_there_is_named_and_the_screen_opens() -> None
         ({"pause": " , "}, "pause has no key"),
         ({"pause": "x"}, "x is assigned to both pause and stop"),
         ({"pause": "?"}, "? is assigned to both pause and help"),
-        ({"history.export": "v"}, "v is assigned to both history.look and history.export"),
+        ({"history.open": "v"}, "v is assigned to both history.look and history.open"),
         ({"history.exprot": "v"}, "unknown command 'history.exprot'. Did you mean"),
         ({"pause": "ctrl-b"}, "unknown key 'ctrl-b'. Did you mean ctrl+b?"),
         ({"pause": "spcae"}, "unknown key 'spcae'. Did you mean space?"),

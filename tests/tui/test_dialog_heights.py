@@ -21,9 +21,7 @@ DAILY = {"edit", "import", "question"}
 
 NAMES = [
     pytest.param(name, marks=() if name in DAILY else pytest.mark.long)
-    for name in sorted(
-        {*DIALOGS, "limits", "export", "request", "task_menu"} - {"palette", "call_searched"}
-    )
+    for name in sorted({*DIALOGS, "limits", "request", "task_menu"} - {"palette", "call_searched"})
 ]
 
 

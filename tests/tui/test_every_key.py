@@ -26,7 +26,7 @@ from ralph_tui.tui.screens.dialogs.command_palette import Palette
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
-from ralph_tui.tui.screens.dialogs.menu import TASK_LETTERS, ShareMenu, TaskMenu
+from ralph_tui.tui.screens.dialogs.menu import TASK_LETTERS, TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.preview import UndoDialog
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog
@@ -115,6 +115,10 @@ def says(text: str) -> Effect:
     return lambda seen: any(text in toast for toast in toasts(seen.app))
 
 
+def both(one: Effect, other: Effect) -> Effect:
+    return lambda seen: one(seen) and other(seen)
+
+
 def goes_on(step: int) -> Effect:
     """The search goes to the match after or before, round the end."""
 
@@ -150,9 +154,7 @@ DURING_A_RUN = (
     Row("zoom", hides("─ tasks ─"), first=("2",), then=("M",)),
     Row("follow", lambda seen: seen.app.dashboard.stream.following, first=("2", "g")),
     Row("copy", copies("demo-02"), first=("1",)),
-    Row("share", opens(ShareMenu)),
-    Row("copy_all", copies("demo-06"), first=("1",), keys=("Y",)),
-    Row("export", says("Saved: .ralph/exports"), first=("1",), keys=("E",)),
+    Row("share", both(copies("demo-06"), says("Saved: .ralph/exports")), first=("1",)),
     Row("tasks", stands_in("tasks"), first=("2",)),
     Row("activity", stands_in("activity"), first=("1",)),
     Row("status", stands_in("status"), first=("1",)),
@@ -206,13 +208,8 @@ def shared(page: str, word: str, copied: str) -> tuple[Row, ...]:
         Row(f"{page}.next_match", goes_on(1), first=found, then=("escape",)),
         Row(f"{page}.previous_match", goes_on(-1), first=found, then=("escape",)),
         Row(f"{page}.copy", copies(copied)),
-        Row(f"{page}.share", opens(ShareMenu)),
-        Row(f"{page}.copy_all", copies(copied), keys=("Y",)),
+        Row(f"{page}.share", both(copies(copied), says("Saved: .ralph/exports"))),
     )
-
-
-def exported(page: str) -> Row:
-    return Row(f"{page}.export", says("Saved: .ralph/exports"), keys=("E",))
 
 
 ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
@@ -225,7 +222,6 @@ ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
             Row("iterations.newer", shows("iteration 4 ·")),
             Row("iterations.undo", opens(UndoDialog)),
             *shared("iterations", "demo", "demo-02"),
-            exported("iterations"),
             Row("iterations.filter", shows("only tool calls"), then=("F", "F", "F")),
             Row(
                 "iterations.open",
@@ -242,7 +238,6 @@ ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
         (
             Row("history.look", shows("started")),
             *shared("history", "demo", "demo-02"),
-            Row("history.export", opens(Confirm), keys=("E",)),
             Row("history.open", opens(IterationsPage)),
         ),
     ),
@@ -251,7 +246,6 @@ ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
         "Ralph Building Mode",
         (
             *shared("memory", "a", "Ralph Building Mode"),
-            exported("memory"),
             Row("memory.edit", says("as sent. Edit")),
             Row(
                 "memory.open",
@@ -266,7 +260,6 @@ ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
         "Why stopped",
         (
             *shared("why", "demo", "Why stopped"),
-            exported("why"),
             Row("why.look", shows("2 denials")),
             Row("why.reset_breaker", opens(BreakerReasonDialog)),
         ),
@@ -276,7 +269,6 @@ ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
         "iterations of this run",
         (
             *shared("settings", "o", "iterations"),
-            exported("settings"),
             Row("settings.look", shows("project.name")),
             Row("settings.open", opens(ValueDialog)),
         ),
@@ -286,7 +278,6 @@ ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
         "greeter",
         (
             *shared("features", "e", "greeter"),
-            exported("features"),
             Row("features.archive", says("Archived"), first=("g",)),
             Row("features.new", opens(ValueDialog)),
             Row("features.choose", says("greeter"), first=("j",)),

@@ -29,8 +29,6 @@ KEPT = (
     "previous_pane",
     "search",
     "copy",
-    "copy_all",
-    "export",
     "palette",
     "look",
     "open",
@@ -55,7 +53,6 @@ DAILY = ("stuck", "limited")
 
 IN_TURN = {
     "undo": {"u": NEW["undo"]},
-    "export": {"Y": NEW["history.share"]},
     "new_feature": {"A": NEW["features.new"]},
 }
 """Pictures that a second command leads to, with its key."""

@@ -1,7 +1,5 @@
 """The pages over the dashboard, driven by keys on a real journal."""
 
-import csv
-import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -9,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from textual._compositor import LayoutUpdate
+from textual.command import CommandPalette
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -31,7 +30,6 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.registry import PAGE_COMMANDS, PAGES
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
-from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from ralph_tui.tui.screens.dialogs.preview import UndoDialog
@@ -391,40 +389,6 @@ async def test_history_has_plots_sessions_and_metrics(open_app: Open, past: Scri
         await see(pilot, "iteration 3 · demo-02 · failed")
 
 
-@pytest.mark.parametrize(
-    ("key", "form"),
-    [
-        ("1", "csv"),
-        *(pytest.param(*p, marks=pytest.mark.long) for p in (("2", "json"), ("3", "md"))),
-    ],
-)
-async def test_history_is_exported(open_app: Open, past: Script, key: str, form: str) -> None:
-    async with open_app(past, autostart=False) as pilot:
-        app = ralph(pilot)
-        page = await open_page(pilot, "5", "2 iterations")
-        await until(pilot, lambda: not page.not_now("export"))
-        await pilot.press("E")
-        await until(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.press(key)
-        await until(pilot, lambda: any("Saved" in t for t in toasts(app)))
-        (path,) = (past.controls.root / ".ralph" / "exports").iterdir()
-        text = path.read_text()
-        if form == "csv":
-            rows = list(csv.DictReader(text.splitlines()))
-            assert [(row["number"], row["outcome"], row["cost_usd"]) for row in rows] == [
-                ("3", "failed", "0.39"),
-                ("4", "complete", "0.24"),
-            ]
-        elif form == "json":
-            document = json.loads(text)
-            assert [it["number"] for it in document["iterations"]] == [3, 4]
-            assert len(document["metrics"]) == 7
-            assert document["forecast"]["open_tasks"] == 5
-        else:
-            assert "| 4 | demo-02 | complete | $0.24 |" in text
-        assert path.suffix == f".{form}"
-
-
 # Memory.
 
 
@@ -623,7 +587,7 @@ async def test_a_setting_is_changed_in_the_file_and_a_wrong_value_is_said(
         await see(pilot, "0 of ", "No setting matches.")
         await pilot.press("escape")
         await see(pilot, "project.name")
-        await pilot.press("v", "v")
+        await pilot.press("v")
         await see(pilot, "dollars in total")
         await pilot.press("g", "enter")
         await until(pilot, lambda: isinstance(app.screen, ValueDialog))
@@ -660,25 +624,20 @@ async def test_limits_of_a_run_are_changed_while_it_goes_on(open_app: Open, past
         lock.release()
 
 
-async def test_a_theme_is_tried_on_and_kept_only_with_enter(open_app: Open, past: Script) -> None:
+async def test_a_theme_is_chosen_in_the_settings_and_kept(open_app: Open, past: Script) -> None:
     async with open_app(past, autostart=False) as pilot:
         app = ralph(pilot)
-        before = app.theme
         await open_page(pilot, "8", "iterations of this run")
-        await pilot.press("v", "v")
-        await see(pilot, "in use")
-        await pilot.press("j")
-        await until(pilot, lambda: app.theme != before)
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, Dashboard) and app.theme == before)
-        await open_page(pilot, "8", "iterations of this run")
-        await pilot.press("v", "v", "j", "enter")
-        await until(pilot, lambda: any("Saved" in t for t in toasts(app)))
-        kept = app.theme
-        await pilot.press("escape")
+        await pilot.press("v", "slash", *"screen.theme", "enter", "j", "enter")
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+        await pilot.press(*"ralph-light")
+        await until(pilot, lambda: "ralph-light" in screen_text(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: any("Saved the theme" in t for t in toasts(app)))
+        await pilot.press("v", "escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
-        assert app.theme == kept != before
-        assert load_settings(past.controls.root, environ={}).screen.theme == kept
+        assert app.theme == "ralph-light"
+        assert load_settings(past.controls.root, environ={}).screen.theme == "ralph-light"
 
 
 async def test_contents_that_come_after_the_keys_have_a_cursor(

@@ -79,7 +79,7 @@ def _answered(app: RalphApp) -> bool:
     screen = app.screen
     if not screen.is_mounted:
         return False
-    if isinstance(screen, HistoryPage) and not screen._error_text and screen.not_now("export"):
+    if isinstance(screen, HistoryPage) and not screen._error_text and screen.not_now("share"):
         return False
     if any(screen in w.node.ancestors_with_self and not w.is_finished for w in app.workers):
         return False

@@ -58,24 +58,24 @@ async def test_finished_text_is_markdown_and_text_being_written_is_plain(open_ap
         await until(pilot, lambda: "Now **bold" in screen_text(ralph(pilot)))
 
 
-async def test_e_writes_the_pane_in_use(open_app: Open, tmp_path: Path) -> None:
+async def test_the_pane_in_use_is_saved(open_app: Open, tmp_path: Path) -> None:
     Project(tmp_path).create()
     async with open_app(Script(tmp_path, feed.failed_gate())) as pilot:
         app = ralph(pilot)
-        await pilot.press("F", "F", "E")
+        await pilot.press("F", "F", "Y")
         exports = tmp_path / ".ralph" / "exports"
         await until(pilot, lambda: any("activity-" in t for t in toasts(app)))
         (activity,) = exports.glob("activity-*.txt")
         assert "rule git.write" in activity.read_text()
         assert "write   src/slugs.py" not in activity.read_text()
-        await pilot.press("1", "E")
+        await pilot.press("1", "Y")
         await until(pilot, lambda: any("tasks-" in t for t in toasts(app)))
         (tasks,) = exports.glob("tasks-*.txt")
         assert "needs an account that only a person can make" in tasks.read_text()
         assert f"Saved: .ralph/exports/{tasks.name}" in toasts(app)
         exports.rename(tmp_path / "elsewhere")
         exports.touch()
-        await pilot.press("3", "E")
+        await pilot.press("3", "Y")
         said = (
             "Cannot make the directory .ralph/exports: File exists. "
             "Another file is in the way. Move it elsewhere first."

@@ -1,7 +1,6 @@
 """`ralph history` and `report`: past sessions, their figures, and a report to share."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,32 +23,11 @@ _MARK_BYTES = 200
 """How many bytes at the start of a report contain its mark."""
 
 
-class Form(StrEnum):
-    """Formats of the export."""
-
-    CSV = "csv"
-    JSON = "json"
-    MD = "md"
-
-
-@app.command(epilog=examples("ralph history", "ralph history --as csv > history.csv"))
-def history(
-    *,
-    project_root: ProjectRoot = None,
-    as_json: AsJson = False,
-    form: Annotated[
-        Form | None,
-        typer.Option("--as", help="Export every iteration, the success metrics and a forecast."),
-    ] = None,
-) -> None:
+@app.command(epilog=examples("ralph history"))
+def history(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     """List the past sessions with their costs."""
     from ralph_tui.cli import status_report
 
-    if form is not None:
-        if as_json:
-            raise RalphError("--as and --json exclude each other.", "Give one of them.")
-        sys.stdout.write(_export(find_project(project_root), form))
-        return
     project = find_project(project_root)
     all_of_them, past = project.read_sessions(), past_of(project)
     sessions = tuple(one for one in all_of_them if past.includes(one.feature, one.ended_at))
@@ -59,23 +37,6 @@ def history(
     status_report.sessions_table(sessions)
     if more := len(all_of_them) - len(sessions):
         out(f"{plural(more, 'session')} of other features; `-f NAME` lists them.")
-
-
-def _export(project: "Project", form: Form) -> str:
-    from ralph_tui.domain.plan.plan import TaskStatus
-    from ralph_tui.present.sections.history_export import export_text, forecast_of
-    from ralph_tui.store.journal.journal_library import JournalLibrary
-
-    past = past_of(project)
-    library = JournalLibrary(project.root, past=lambda: past)
-    chronicle = library.refresh()
-    plan = read_project(project).plan
-    left = sum(task.status is not TaskStatus.COMPLETE for task in plan.tasks)
-    forecast = forecast_of(chronicle, left if plan.tasks else None)
-    text = export_text(form, chronicle, library.metrics(), forecast)
-    if library.unreadable:
-        note(f"Skipped in the journal: {plural(library.unreadable, 'unreadable line')}.")
-    return text
 
 
 @reports.command(epilog=examples("ralph report --html report.html", "ralph report > report.md"))
@@ -111,16 +72,18 @@ def _collect(project: "Project") -> "RunReport":
     from ralph_tui.domain.view.feature_events import FeatureEvents
     from ralph_tui.present.sections.run_report import REPORTED, RunReport, collect_report
     from ralph_tui.store.journal.event_scanner import Scan
+    from ralph_tui.store.journal.journal_library import JournalLibrary
 
-    documents = read_project(project)
+    documents, past = read_project(project), past_of(project)
     about = RunReport(
         project=project.root.name,
         feature=documents.feature,
         request=documents.state.request,
         cost_usd=documents.state.total_cost_usd,
+        metrics=JournalLibrary(project.root, past=lambda: past).metrics(),
     )
     scan = Scan(project.layout.events, REPORTED)
-    ours = FeatureEvents(past_of(project))
+    ours = FeatureEvents(past)
     events = (found.event for found in scan if ours.takes(found.event))
     collected = collect_report(about, documents.plan, events, project.read_report())
     if scan.skipped:

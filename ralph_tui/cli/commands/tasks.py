@@ -1,7 +1,5 @@
-"""`ralph add`, `skip` and the other commands that change a task, each also available as `ralph task …`."""
+"""`ralph add`, `skip` and the other commands that change a task."""
 
-import re
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -333,41 +331,3 @@ def drop(task_id: TaskId, project_root: ProjectRoot = None) -> None:
     """Remove a task from the plan."""
     task = controls_of(project_root).drop_task(task_id)
     out(f"Dropped {task.id}: {task.title}.")
-
-
-task_app = typer.Typer(
-    name="task",
-    help="Change one task: add, edit, skip, retry and more.",
-    rich_markup_mode=None,
-)
-
-
-@task_app.callback(invoke_without_command=True)
-def _task(context: typer.Context) -> None:
-    """Show the help if no command follows."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-def _retry(
-    task_id: Annotated[
-        str,
-        typer.Argument(metavar="TASK", help="A blocked task.", autocompletion=blocked_tasks),
-    ],
-    project_root: ProjectRoot = None,
-) -> None:
-    """Queue a blocked task again and reset its attempts."""
-    task = controls_of(project_root).retry(task_id)
-    out(f"{task.id} is pending again: {task.title}.")
-
-
-def add_long_forms(names: Iterable[str]) -> None:
-    """Add a long form, `ralph task …`, for each named command; that of `retry` requires a task."""
-    found = {getattr(info.callback, "__name__", ""): info for info in app.registered_commands}
-    for name in names:
-        callback = found[name].callback
-        if name == "retry":
-            task_app.command(name, epilog=examples("ralph task retry task-003"))(_retry)
-        elif callback is not None:
-            long = re.sub(r"(?<=Example: ralph )", "task ", found[name].epilog or "")
-            task_app.command(name, epilog=long)(callback)

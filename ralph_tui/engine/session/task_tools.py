@@ -306,7 +306,7 @@ class TaskTools:
                 why = f": {ruling.reason}" if ruling.reason else ""
                 return rt.error(f"NOT YET: {result.question}. The person does not allow it{why}.")
         blocker = (
-            f"Needs your decision: {result.question}. To accept the work as it is: `ralph task complete {task.id}`. "
+            f"Needs your decision: {result.question}. To accept the work as it is: `ralph complete {task.id}`. "
             f"To let the task change its checks: `ralph edit {task.id} --may-change-checks`, then `ralph retry {task.id}`."
         )
         blockers = (*self._task.blockers, blocker)

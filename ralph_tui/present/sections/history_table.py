@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ralph_tui.domain.formatting import duration, plural, took
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.view.forecast import Forecast
+from ralph_tui.domain.view.forecast import Forecast, forecast
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Iteration, RunHistory
 from ralph_tui.present.sections.iteration_lines import look_of
@@ -52,6 +52,18 @@ def totals(
     if not left.open_tasks and not any(it.phase is Phase.BUILDING for it in its):
         second = [Span("estimating…", Tone.MUTED)]
     return [crop(first, width, glyphs.ellipsis), crop(second, width, glyphs.ellipsis)]
+
+
+def forecast_of(chronicle: RunHistory, open_tasks: int | None) -> Forecast:
+    """Return the forecast from the attempts so far.
+
+    Args:
+        open_tasks: The number of open tasks; None uses the number after the last iteration.
+    """
+    its = chronicle.iterations
+    attempts = [it for it in its if it.phase is Phase.BUILDING]
+    known = its[-1].open_tasks if its else 0
+    return forecast(attempts, known if open_tasks is None else open_tasks)
 
 
 @dataclass(frozen=True, slots=True)

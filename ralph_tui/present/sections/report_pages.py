@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ralph_tui.domain.formatting import took
+from ralph_tui.present.sections.history_table import metric_words
 from ralph_tui.present.sections.run_report import RunReport
 from ralph_tui.present.text.figures import money, stamp, tokens, zoned
 
@@ -95,6 +96,16 @@ def _sections(report: RunReport) -> Iterator[_Section]:
         ("Iteration", "Rule", "Call", "Reason"),
         [(str(d.iteration), d.rule, d.command, d.reason) for d in report.denied],
     )
+    if report.timeline:
+        words = [(metric.title, metric_words(metric)) for metric in report.metrics]
+        yield _Section(
+            "Metrics",
+            head=("Metric", "Value", "Counted", "Meaning"),
+            rows=[
+                (title, one.value, ", ".join(filter(None, (one.counted, one.verdict))), one.about)
+                for title, one in words
+            ],
+        )
 
 
 def _review(report: RunReport) -> _Section:

@@ -12,6 +12,7 @@ from ralph_tui.domain.formatting import plural, shortlist, took
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.present.events.run_result import next_step, result_facts
 from ralph_tui.present.text.figures import money
 
@@ -95,6 +96,7 @@ class RunReport(Model):
     """Whether there is a validation report."""
     criteria: tuple[CriterionLine, ...] = ()
     gaps: tuple[str, ...] = ()
+    metrics: tuple[Metric, ...] = ()
 
     @property
     def complete(self) -> int:
@@ -118,7 +120,7 @@ def collect_report(
     """Return the report of a plan, its journal and its validation.
 
     Args:
-        about: A report with project, feature, request and cost; the rest is filled in.
+        about: A report with project, feature, request, cost and metrics; the rest is filled in.
         events: The feature's events of the types in `REPORTED`, oldest first.
     """
     receipts: dict[str, tuple[Receipt, ...]] = {}

@@ -146,19 +146,3 @@ def setting_blocks(settings: Sequence[EffectiveSetting]) -> list[LineBlock]:
         ]
         blocks.append(LineBlock(setting.key, [first, [Span("  "), Span(setting.help, Tone.MUTED)]]))
     return blocks
-
-
-def theme_blocks(names: Sequence[str], kept: str) -> list[LineBlock]:
-    head: Line = [
-        Span(
-            "Move to preview, Enter to apply, Esc to cancel.",
-            Tone.MUTED,
-        )
-    ]
-    rows = [
-        LineBlock(
-            name, [[Span(name, Tone.TITLE), Span("   in use" if name == kept else "", Tone.OK)]]
-        )
-        for name in names
-    ]
-    return [LineBlock(None, [head, []]), *rows]

@@ -30,21 +30,10 @@ _SEARCH = (
 _SHARE = Command(
     "share",
     ("Y",),
-    "Copy all or export",
-    "Copy everything shown, or save it to a file.",
+    "Copy and export all",
+    "Copy everything shown, and save it to .ralph/exports.",
     "",
-    leads=Leads.DIALOG,
 )
-_EXPORT = Command(
-    "export",
-    (),
-    "Export",
-    "Save everything shown to .ralph/exports.",
-    "",
-    leads=Leads.FIELD,
-    within="share",
-)
-_COPY_ALL = Command("copy_all", (), "Copy everything", "Copy everything shown.", "", within="share")
 
 
 def _of(area: str, *commands: Command) -> tuple[Command, ...]:
@@ -73,18 +62,14 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         ),
         Command("copy", ("y",), "Copy", "Copy the selected entry, the changes or the summary.", ""),
         _SHARE,
-        _COPY_ALL,
-        _EXPORT,
     ),
     "history": _of(
         "History",
         Command("look", ("v",), "Next view", "Switch between plots, sessions and metrics.", "", "view", 1),
         Command("open", ("enter",), "Open", "Open the selected iteration.", "", "open", 0, leads=Leads.PLACE),
         *_SEARCH,
-        Command("export", (), "Export", "Save the history as CSV, JSON or Markdown.", "", "export", 2, leads=Leads.FIELD, within="share"),
-        Command("copy", ("y",), "Copy", "Copy the selected session, the metrics or the plotted values.", "", "copy", 4),
+        Command("copy", ("y",), "Copy", "Copy the selected session, the metrics or the plotted sessions.", "", "copy", 4),
         _SHARE,
-        _COPY_ALL,
     ),
     "memory": _of(
         "Memory",
@@ -93,8 +78,6 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         Command("edit", ("e",), "Edit", "Open the file in $VISUAL or $EDITOR.", "", "edit", 1, leads=Leads.DIALOG),
         Command("copy", ("y",), "Copy", "Copy the whole text.", "", "copy", 4),
         _SHARE,
-        _COPY_ALL,
-        _EXPORT,
     ),
     "why": _of(
         "Why",
@@ -107,8 +90,6 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         ),
         Command("copy", ("y",), "Copy", "Copy everything shown.", "", "copy", 4),
         _SHARE,
-        _COPY_ALL,
-        _EXPORT,
     ),
     "features": _of(
         "Features",
@@ -118,18 +99,14 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         *_SEARCH,
         Command("copy", ("y",), "Copy", "Copy the selected row.", "", "copy", 4),
         _SHARE,
-        _COPY_ALL,
-        _EXPORT,
     ),
     "settings": _of(
         "Settings",
-        Command("look", ("v",), "Next view", "Switch between this run, all settings and themes.", "", "view", 1),
-        Command("open", ("enter",), "Change", "Change the selected value, or apply the selected theme.", "", "change", 0, leads=Leads.PLACE),
+        Command("look", ("v",), "Next view", "Switch between this run and all settings.", "", "view", 1),
+        Command("open", ("enter",), "Change", "Change the selected value.", "", "change", 0, leads=Leads.PLACE),
         *_SEARCH,
         Command("copy", ("y",), "Copy", "Copy the selected setting.", "", "copy", 4),
         _SHARE,
-        Command("copy_all", (), "Copy everything", "Copy every setting with its source.", "", within="share"),
-        _EXPORT,
     ),
 }  # fmt: skip
 
@@ -279,18 +256,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("follow", ("f",), "Follow the activity", "Toggle auto-scroll.", "Look"),
     Command("copy", ("y",), "Copy the selection", "Copy the selected entry or task in full.", "Look"),
     Command(
-        "share", ("Y",), "Copy all or export",
-        "Copy the tasks, the activity or the status, or save them to a file.", "Look",
-        leads=Leads.DIALOG,
-    ),
-    Command(
-        "copy_all", (), "Copy everything", "Copy the tasks, the activity or the status, as filtered.",
-        "Look", within="share",
-    ),
-    Command(
-        "export", (), "Export", "Save the tasks, the activity or the status, as filtered, to .ralph/exports.",
-        "Look",
-        leads=Leads.FIELD, within="share",
+        "share", ("Y",), "Copy and export all",
+        "Copy the tasks, the activity or the status, as filtered, and save them to .ralph/exports.", "Look",
     ),
     Command("tasks", ("1",), "Go to tasks", "Focus the task board.", "Look", leads=Leads.PLACE),
     Command("activity", ("2",), "Go to activity", "Focus the activity.", "Look", leads=Leads.PLACE),
@@ -319,7 +286,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "settings", ("8", "comma"), "Settings",
-        "Every setting with its source, the limits of this run, and themes.", "Pages", "settings", 14,
+        "Every setting with its source, and the limits of this run.", "Pages", "settings", 14,
         leads=Leads.VIEW, on_pages=True,
     ),
     Command(

@@ -67,8 +67,6 @@ class Handlers:
             "follow": view.follow,
             "copy": view.copy,
             "share": view.share,
-            "copy_all": view.copy_all,
-            "export": view.export,
             "tasks": partial(view.pane, "tasks"),
             "activity": partial(view.pane, "activity"),
             "status": partial(view.pane, "status"),

@@ -1,4 +1,4 @@
-"""Commands that show something: detail, search, filter, copy, export, panes, help; and the pages."""
+"""Commands that show something: detail, search, filter, copy, panes, help; and the pages."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from ralph_tui.present.timeline.entry_detail import detail_of
 from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.handlers.command_host import CommandHost
-from ralph_tui.tui.host.saving import save
+from ralph_tui.tui.host.saving import save, share
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.screens.dialogs.command_palette import open_palette
 from ralph_tui.tui.screens.dialogs.details import BreakerDetail, TaskDetail, ToolDetail
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
-from ralph_tui.tui.screens.dialogs.menu import DETAILS, ShareMenu, TaskMenu
+from ralph_tui.tui.screens.dialogs.menu import DETAILS, TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.theme.stylesheets import read_sheets
 
@@ -61,7 +61,7 @@ class PageOpener:
 
 
 class ViewHandlers:
-    """Shows, searches, copies and exports; changes nothing in the loop."""
+    """Shows, searches and copies; changes nothing in the loop."""
 
     def __init__(self, host: CommandHost, pages: PageOpener) -> None:
         self._host = host
@@ -93,12 +93,6 @@ class ViewHandlers:
             shown = self._app.view.tasks.get(task.id, task)
             self._app.push_screen(TaskDetail(shown, self._app.view, self._pages.library))
         elif chosen:
-            self._app.action_invoke(chosen)
-
-    async def share(self) -> None:
-        what, _ = self._exported()
-        chosen = await self._app.push_screen_wait(ShareMenu(f"Copies or exports the {what}."))
-        if chosen:
             self._app.action_invoke(chosen)
 
     async def plan(self) -> None:
@@ -155,16 +149,12 @@ class ViewHandlers:
             text = detail_of(chosen, self._app.glyphs).text
         self._app.copy_to_clipboard(text)
 
-    async def copy_all(self) -> None:
-        _, work = self._exported()
-        self._app.copy_to_clipboard(await asyncio.to_thread(work))
+    async def share(self) -> None:
+        name, work = self._shown()
+        await share(self._app, name, await asyncio.to_thread(work))
 
-    async def export(self) -> None:
-        stem, work = self._exported()
-        await save(self._app, stem, await asyncio.to_thread(work))
-
-    def _exported(self) -> tuple[str, Callable[[], str]]:
-        """Return the export's name and a function that returns its text.
+    def _shown(self) -> tuple[str, Callable[[], str]]:
+        """Return the name of the focused pane and a function that returns its text.
 
         Widgets are read here, so that the function may run in a thread.
         """

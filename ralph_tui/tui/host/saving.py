@@ -1,9 +1,8 @@
-"""Writes exports to a file in the project, or as a download where the screen is in a browser."""
+"""Saves texts and pictures in the project, or as downloads where the screen is in a browser."""
 
 import asyncio
 import io
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,19 +14,19 @@ if TYPE_CHECKING:
     from ralph_tui.tui.host.widget_host import Host
 
 
-async def save(
-    app: "Host", stem: str, given: str | Callable[[], str], *, form: str = "txt"
-) -> None:
+async def share(app: "Host", stem: str, text: str) -> None:
+    """Copy a text, and save it, because not every terminal takes a copy."""
+    app.copy_to_clipboard(text)
+    if text.strip():
+        await save(app, stem, text)
+
+
+async def save(app: "Host", stem: str, text: str, *, form: str = "txt") -> None:
     """Write a text to `.ralph/exports` and report its path; in a browser, offer it as a download.
 
     Args:
-        given: The text, or a function that returns it and runs in a thread.
         form: The file's extension, without a dot.
     """
-    text = given if isinstance(given, str) else await asyncio.to_thread(given)
-    if not text.strip():
-        app.show_message("There is nothing to export.")
-        return
     if app.is_web:
         app.deliver_text(io.StringIO(text), save_filename=f"ralph-{stem}.{form}")
         return

@@ -39,8 +39,8 @@ def copied_message(text: str, *, first: bool) -> str:
     """Return a message with the number of lines, and what to do if the clipboard did not get them."""
     message = f"Copied {plural(len(text.splitlines()), 'line')}."
     if len(text.encode()) > CLIPBOARD_BYTES:
-        return f"{message} Many terminals ignore text this long. Press {{export}} to save it to a file."
-    hint = "If your clipboard did not change, press {export} to save a file instead."
+        return f"{message} Many terminals ignore text this long. Press {{share}} to save it, too."
+    hint = "If your clipboard did not change, press {share} to save a file, too."
     return f"{message} {hint}" if first else message
 
 

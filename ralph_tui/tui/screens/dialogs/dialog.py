@@ -1,4 +1,4 @@
-"""The base of all dialogs: a frame over the dashboard, with Escape, search, copy and export.
+"""The base of all dialogs: a frame over the dashboard, with Escape, search and copy.
 
 Dialog
 ├── compose_frame()    the subclass's widgets
@@ -21,7 +21,7 @@ from textual.widgets import Input, TextArea
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.present.text.spans import plain
 from ralph_tui.tui.commands.registry import BY_NAME
-from ralph_tui.tui.host.saving import save
+from ralph_tui.tui.host.saving import share
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.terminal.frozen_background import FrozenBackground
@@ -54,7 +54,7 @@ def _texts(shown: Widget) -> Iterator[str]:
 
 Answer = TypeVar("Answer")
 
-SHARED = ("search", "copy", "share", "copy_all", "export")
+SHARED = ("search", "copy", "share")
 """Commands of the dashboard that act on an open dialog instead."""
 
 TYPING = "enter confirm, esc end search"
@@ -150,28 +150,11 @@ class Dialog(FrozenBackground[Answer], Searching):
             self.app.mouse_selection() or self.chosen_text() or self.full_text()
         )
 
-    def action_copy_all(self) -> None:
-        self.app.copy_to_clipboard(self.full_text())
-
     def action_share(self) -> None:
-        do(self, self._share(), "share")
-
-    async def _share(self) -> None:
-        from ralph_tui.tui.screens.dialogs.menu import ShareMenu  # a subclass of Dialog
-
-        chosen = await self.app.push_screen_wait(ShareMenu("Copies or exports this dialog."))
-        if chosen == "copy":
-            self.action_copy()
-        elif chosen == "copy_all":
-            self.action_copy_all()
-        elif chosen == "export":
-            self.action_export()
+        do(self, share(self.app, self.STEM, self.full_text()), "share")
 
     def chosen_text(self) -> str:
         return ""
-
-    def action_export(self) -> None:
-        do(self, save(self.app, self.STEM, self.full_text()), "export")
 
     # Searching.
 

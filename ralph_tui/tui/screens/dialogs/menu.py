@@ -1,4 +1,4 @@
-"""Menus of what can be done with a task or with the shown text. Each entry has its own letter."""
+"""The menu of what can be done with a task. Each entry has its own letter."""
 
 from collections.abc import Iterable
 
@@ -25,18 +25,12 @@ TASK_LETTERS = {
 }
 """The commands in the task menu, in order, with their letters."""
 
-SHARE_LETTERS = {"copy": "y", "copy_all": "Y", "export": "E"}
 
-
-class Menu(Confirm):
-    """Offers commands; unavailable ones are dimmed, with the reason beside them."""
+class TaskMenu(Confirm):
+    """Returns the name of the command to run on a task; unavailable ones are dimmed, with the reason."""
 
     KEYS = "enter choose, up down move, esc close"
     WIDTH = "-medium"
-
-
-class TaskMenu(Menu):
-    """Returns the name of the command to run on a task."""
 
     def __init__(self, task: Task, now: CommandContext) -> None:
         entries = [ConfirmChoice("v", "Details", DETAILS), *_entries(task, now)]
@@ -57,15 +51,3 @@ def _entries(task: Task, now: CommandContext) -> Iterable[ConfirmChoice]:
             .rstrip(".")
         )
         yield ConfirmChoice(letter, label, name, not_now=reason)
-
-
-class ShareMenu(Menu):
-    """Returns what to do with the text that is shown."""
-
-    def __init__(self, what: str) -> None:
-        choices = (
-            ConfirmChoice(SHARE_LETTERS["copy"], "Copy the selection", "copy"),
-            ConfirmChoice(SHARE_LETTERS["copy_all"], "Copy everything", "copy_all"),
-            ConfirmChoice(SHARE_LETTERS["export"], "Save to a file in .ralph/exports", "export"),
-        )
-        super().__init__("Copy or export", what, choices)

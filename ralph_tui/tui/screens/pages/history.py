@@ -1,4 +1,4 @@
-"""The history page: plots, sessions, metrics, forecast, export.
+"""The history page: plots, sessions, metrics, forecast.
 
 History
 ├── StyledLines   totals and forecast
@@ -7,7 +7,6 @@ History
 """
 
 from collections.abc import Iterable
-from functools import partial
 from typing import NamedTuple
 
 from textual import getters
@@ -17,20 +16,18 @@ from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import RunHistory
-from ralph_tui.present.sections.history_export import export_text, forecast_of
 from ralph_tui.present.sections.history_table import (
     Table,
+    forecast_of,
     metric_parts,
     table_blocks,
     table_of,
     totals,
 )
 from ralph_tui.present.text.parts import LineBlock, parts_blocks
-from ralph_tui.present.text.spans import Span, Tone, wrap
+from ralph_tui.present.text.spans import EXPORT_WIDTH, Span, Tone, plain, wrap
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
-from ralph_tui.tui.host.saving import save
-from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
 from ralph_tui.tui.screens.pages.iterations import IterationsPage
 from ralph_tui.tui.screens.pages.page import Handler, Page
 from ralph_tui.tui.widgets.charts import Charts
@@ -195,8 +192,8 @@ class HistoryPage(Page):
     # Commands.
 
     def not_now(self, name: str) -> str:
-        """Refuse to export before the journal is read, and to search or open outside the sessions."""
-        if name == "export" and (self._chronicle is None or self._metrics is None):
+        """Refuse to copy all before the journal is read, and to search or open outside the sessions."""
+        if name == "share" and (self._chronicle is None or self._metrics is None):
             return "The journal is still loading."
         if name == "search" and not self.text.display:
             return self.app.keys.said(
@@ -223,24 +220,7 @@ class HistoryPage(Page):
         return self.text.chosen_text() if self.text.display else ""
 
     def shown_text(self) -> str:
-        return self.text.text() if self.text.display else self._export("csv")
-
-    def _export(self, form: str) -> str:
-        return export_text(
-            form, self._chronicle or RunHistory(), self._metrics or (), self._forecast
-        )
-
-    async def do_export(self) -> None:
-        form = await self.app.push_screen_wait(
-            Confirm(
-                "Export",
-                "Exports every iteration with its figures. JSON and Markdown also include the metrics.",
-                (
-                    ConfirmChoice("1", "CSV, for spreadsheets", "csv"),
-                    ConfirmChoice("2", "JSON, for programs", "json"),
-                    ConfirmChoice("3", "Markdown, for people", "md"),
-                ),
-            )
-        )
-        if form:
-            await save(self.app, "history", partial(self._export, form), form=form)
+        if self.text.display or self._past is None:
+            return self.text.text()
+        blocks = table_blocks(self._past.table, EXPORT_WIDTH, self.app.glyphs)
+        return "\n".join(plain(line).rstrip() for block in blocks for line in block.lines)

@@ -28,10 +28,9 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import COMMANDS, PAGE_COMMANDS, name_of
-from ralph_tui.tui.host.saving import save
+from ralph_tui.tui.host.saving import share
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
-from ralph_tui.tui.screens.dialogs.menu import ShareMenu
 from ralph_tui.tui.terminal.private import bind, forget_closed
 from ralph_tui.tui.theme.stylesheets import STYLES
 from ralph_tui.tui.widgets.footer import FooterItem, PageFooter
@@ -167,8 +166,6 @@ class Page(ModalScreen[None], Searching):
             "previous_match": self.do_previous_match,
             "copy": self.do_copy,
             "share": self.do_share,
-            "copy_all": self.do_copy_all,
-            "export": self.do_export,
         }
 
     def action_invoke(self, name: str) -> None:
@@ -218,17 +215,7 @@ class Page(ModalScreen[None], Searching):
         app.copy_to_clipboard(app.mouse_selection() or self.chosen_text() or self.shown_text())
 
     async def do_share(self) -> None:
-        chosen = await self.app.push_screen_wait(
-            ShareMenu(f"Copies or exports the {self.NAME} page.")
-        )
-        if chosen:
-            self.action_invoke(chosen)
-
-    def do_copy_all(self) -> None:
-        self.app.copy_to_clipboard(self.shown_text())
-
-    async def do_export(self) -> None:
-        await save(self.app, self.NAME, self.shown_text())
+        await share(self.app, self.NAME, self.shown_text())
 
     # Searching, in the focused pane or else the main one.
 

@@ -1,4 +1,4 @@
-"""The settings page: settings with their sources, the limits of the running loop, the themes."""
+"""The settings page: settings with their sources, and the limits of the running loop."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -20,7 +20,6 @@ from ralph_tui.present.sections.settings_list import (
     live_blocks,
     parsed,
     setting_blocks,
-    theme_blocks,
     with_words,
 )
 from ralph_tui.present.text.parts import LineBlock
@@ -30,11 +29,10 @@ from ralph_tui.store.project import Project
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 from ralph_tui.tui.screens.pages.page import Handler, Page
-from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.tabs import ViewTabs
 from ralph_tui.tui.widgets.text_view import TextView
 
-VIEWS = ("this run", "all settings", "themes")
+VIEWS = ("this run", "all settings")
 THEME = "screen.theme"
 
 REREAD_SECONDS = 2.0
@@ -49,7 +47,7 @@ class _OnDisk(NamedTuple):
 
 
 class SettingsPage(Page):
-    """Shows three lists of values; Enter changes the one under the cursor."""
+    """Shows two lists of values; Enter changes the one under the cursor."""
 
     NAME = "settings"
     AUTO_FOCUS = "#text"
@@ -77,9 +75,6 @@ class SettingsPage(Page):
     def opened(self) -> None:
         self._read()
         self.set_interval(REREAD_SECONDS, self._reread)
-
-    def on_unmount(self) -> None:
-        self.app.theme = self.app.chosen_theme
 
     def view_changed(self, view: LoopView) -> None:
         shown = (view.costs, view.run_iterations, view.limits, view.max_iterations, view.run_state)
@@ -118,8 +113,6 @@ class SettingsPage(Page):
         return {setting.key: setting for setting in known.settings} if known is not None else {}
 
     def _blocks(self) -> list[LineBlock]:
-        if self.tabs.active == "themes":
-            return theme_blocks(sorted(self.app.available_themes), self.app.chosen_theme)
         if self._error_text:
             return [LineBlock(None, [[Span(self._error_text, Tone.BAD)]])]
         if self._on_disk is None:
@@ -129,28 +122,22 @@ class SettingsPage(Page):
         running = self.app.bridge.live
         return live_blocks(self._by_key, self._on_disk.adjusted, self.app.view, running=running)
 
-    def _show(self, cursor: object = None) -> None:
+    def _show(self) -> None:
         if not self.is_attached:
             return
         blocks = self._blocks()
         self.text.border_title = Content(self.tabs.active)
-        if blocks != self._drawn or cursor is not None:
+        if blocks != self._drawn:
             self._drawn = blocks
-            self.text.show_blocks(blocks, cursor if isinstance(cursor, str) else None)
+            self.text.show_blocks(blocks)
             self.search_again()
 
-    def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
-        """Show another list, and restore the theme if another one was only previewed."""
-        self.app.theme = self.app.chosen_theme
+    def on_view_tabs_chosen(self) -> None:
         self.text.cursor = None
         self._filter = ""
         self.leave_search()
-        self._show(self.app.chosen_theme if message.view == "themes" else None)
+        self._show()
         self.text.focus()
-
-    def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
-        if self.tabs.active == "themes" and message.key in self.app.available_themes:
-            self.app.theme = str(message.key)
 
     # Searching, which filters the list of all settings.
 
@@ -191,10 +178,8 @@ class SettingsPage(Page):
         key = self.text.cursor
         if not isinstance(key, str) or self._on_disk is None:
             return
-        if self.tabs.active == "themes":
-            self.app.chosen_theme = key
-            self._write(THEME, key)
-            self._show(key)
+        if key == THEME:
+            self.app.search_themes()
         elif self.tabs.active == "all settings":
             await self._change_setting(key)
         else:
