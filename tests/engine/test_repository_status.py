@@ -19,8 +19,7 @@ echo 1 >a.txt; git add a.txt; git commit -qm one
 git checkout -q -b other; echo 2 >a.txt; git commit -qam two
 git checkout -q main; echo 3 >a.txt; git commit -qam three
 """
-ADDED = "git -c protocol.file.allow=always submodule -q add"
-TOLD_ONLY = ("dirty", "no commit", "part", "submodule", "nested")
+TOLD_ONLY = ("dirty", "no commit")
 MERGE, REBASE = "a merge is not finished (1 file in conflict)", "a rebase is not finished"
 STATES: dict[str, tuple[str, Sequence[str]]] = {
     "clean": (SETUP, ()),
@@ -32,24 +31,6 @@ STATES: dict[str, tuple[str, Sequence[str]]] = {
     "dirty": (f"{SETUP} echo 4 >a.txt", ("1 file has uncommitted changes",)),
     "worktree": (f"{SETUP} git worktree add -q w other; cd w; git merge -q main", (MERGE,)),
     "no commit": ("git init -q", ("no commit yet",)),
-    "part": (f"{SETUP} mkdir w", ("is part of the repository",)),
-    "submodule": (
-        f"mkdir o; cd o; {SETUP} cd ..; {SETUP} echo o >.gitignore; {ADDED} ./o w; git commit -qam w",
-        ("is a submodule of",),
-    ),
-    "with a submodule": (
-        f"mkdir o; cd o; {SETUP} cd ..; {SETUP} {ADDED} ./o s; rm -rf o; git commit -qam s",
-        (),
-    ),
-    "gitlink": (
-        f"{SETUP} git init -q s; cd s; {SETUP} cd ..; git add s; git commit -qm s",
-        (),
-    ),
-    "nested": (
-        f"{SETUP} git init -q lib/a; git init -q b; git init -q node_modules/c",
-        ("b, lib/a are separate repositories",),
-    ),
-    "worktree inside": (f"{SETUP} git worktree add -q inside other", ()),
     "bare": ("git init -q --bare", ()),
     "no repository": ("true", ()),
 }
@@ -60,9 +41,7 @@ def made(tmp_path: Path, commands: str) -> Path:
     return tmp_path / "w" if (tmp_path / "w").is_dir() else tmp_path
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.long) if "submodule" in n else n for n in STATES]
-)
+@pytest.mark.parametrize("name", STATES)
 def test_how_the_person_left_the_repository_is_told(tmp_path: Path, name: str) -> None:
     commands, told = STATES[name]
     notices = repository_notices(made(tmp_path, commands))

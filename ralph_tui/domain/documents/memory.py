@@ -164,8 +164,6 @@ class SessionFacts(Model):
     completed: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     receipts: tuple[str, ...] = ()
-    dependencies: tuple[str, ...] = ()
-    """Commands that would add the dependencies that were declared in the project's manifests during the session."""
     session_cost_usd: Money = 0.0
     session_tokens: Count = 0
     progress: float = 0.0
@@ -193,7 +191,7 @@ def render_memory(facts: SessionFacts, note: MemoryNote | None) -> str:
         ("Files Modified", [f"{n}. {path}" for n, path in enumerate(files, 1)]),
         (BLOCKERS, [f"- {line}" for line in note.blockers]),
         (NOTES, [f"- {line}" for line in note.notes]),
-        (DEPENDENCIES, _dependency_lines(facts.dependencies, note.dependencies)),
+        (DEPENDENCIES, [f"- {line}" for line in note.dependencies]),
         (
             "Session Metadata",
             [
@@ -211,7 +209,7 @@ def render_memory(facts: SessionFacts, note: MemoryNote | None) -> str:
     return f"# Session Memory - Iteration {facts.iteration}\n\n{body}\n"
 
 
-def note_sections(note: MemoryNote | None, dependencies: Sequence[str]) -> str:
+def note_sections(note: MemoryNote | None) -> str:
     """Return the model's notes about an iteration that was not handed off, as Markdown sections."""
     note = note or MemoryNote()
     sections = (
@@ -220,10 +218,10 @@ def note_sections(note: MemoryNote | None, dependencies: Sequence[str]) -> str:
         (DECISIONS, note.decisions),
         (BLOCKERS, note.blockers),
         (NOTES, note.notes),
+        (DEPENDENCIES, note.dependencies),
     )
-    parts = [(title, [f"- {line}" for line in lines]) for title, lines in sections]
-    parts.append((DEPENDENCIES, _dependency_lines(dependencies, note.dependencies)))
-    return "".join(f"\n## {title}\n" + "\n".join(lines) + "\n" for title, lines in parts if lines)
+    parts = ((title, "\n- ".join(("", *lines))) for title, lines in sections if lines)
+    return "".join(f"\n## {title}{text}\n" for title, text in parts)
 
 
 def decisions_in(text: str) -> tuple[str, ...]:
@@ -255,14 +253,6 @@ def relevant_handoff(
         return text
     decisions = "\n".join(f"- {line}" for line in decisions_in(text))
     return f"# Decisions of an earlier session\n\n{decisions}" if decisions else ""
-
-
-def _dependency_lines(facts: Sequence[str], notes: Sequence[str]) -> list[str]:
-    mentioned = " ".join(notes).casefold()
-    others = (
-        f"`{command}`" for command in facts if command.split()[-1].casefold() not in mentioned
-    )
-    return [f"- {line}" for line in _distinct((*notes, *others))]
 
 
 def _distinct(lines: Sequence[str]) -> list[str]:

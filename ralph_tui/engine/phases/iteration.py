@@ -1,11 +1,7 @@
 """Run one iteration: one attempt at one task in a new session."""
 
 import asyncio
-import json
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.memory import SessionFacts, render_memory
@@ -20,80 +16,6 @@ from ralph_tui.engine.prompts.prompts import REJECTED, handoff_prompt
 from ralph_tui.engine.session.iteration_result import IterationResult, counts_against_task
 from ralph_tui.engine.session.supervisor import TaskSupervisor
 from ralph_tui.engine.session.turns import Conversation, InterruptReason, describe_interrupt
-
-MAX_MANIFEST_BYTES = 1_000_000
-_NAME = re.compile(r"[A-Za-z0-9@][\w.@/-]*")
-
-Dependencies = Mapping[str, frozenset[str]]
-"""Maps a command that adds a dependency to the names of the dependencies of that kind."""
-
-
-def declared_dependencies(root: Path) -> Dependencies:
-    """Return the dependencies that a project's manifests declare; an unreadable manifest is ignored."""
-    found: dict[str, frozenset[str]] = {}
-    for name, parse in _MANIFESTS.items():
-        try:
-            with (root / name).open("rb") as file:
-                text = file.read(MAX_MANIFEST_BYTES).decode("utf-8", "replace")
-            found |= {command: frozenset(names) for command, names in parse(text).items()}
-        except (OSError, ValueError, AttributeError, TypeError):
-            continue  # missing, half written, or with another structure
-    return found
-
-
-def added_dependencies(before: Dependencies, after: Dependencies) -> tuple[str, ...]:
-    return tuple(
-        f"{command} {name}"
-        for command, names in after.items()
-        for name in sorted(names - before.get(command, frozenset()))
-    )
-
-
-def _pyproject(text: str) -> Mapping[str, Iterable[str]]:
-    data = tomllib.loads(text)
-    project, groups = data.get("project", {}), data.get("dependency-groups", {})
-    found = {"uv add": _names(project.get("dependencies", []))}
-    for extra, wanted in project.get("optional-dependencies", {}).items():
-        found[f"uv add --optional {extra}"] = _names(wanted)
-    for group, wanted in groups.items():
-        option = "--dev" if group == "dev" else f"--group {group}"
-        found[f"uv add {option}"] = _names(one for one in wanted if isinstance(one, str))
-    return found
-
-
-def _names(requirements: Iterable[str]) -> list[str]:
-    return [match.group() for one in requirements if (match := _NAME.match(one.strip()))]
-
-
-def _package_json(text: str) -> Mapping[str, Iterable[str]]:
-    data = json.loads(text)
-    return {
-        "npm install": list(data.get("dependencies", {})),
-        "npm install --save-dev": list(data.get("devDependencies", {})),
-    }
-
-
-def _cargo(text: str) -> Mapping[str, Iterable[str]]:
-    data = tomllib.loads(text)
-    return {
-        "cargo add": list(data.get("dependencies", {})),
-        "cargo add --dev": list(data.get("dev-dependencies", {})),
-    }
-
-
-def _go_mod(text: str) -> Mapping[str, Iterable[str]]:
-    lines = (line.strip().removeprefix("require ").split() for line in text.splitlines())
-    direct = [line for line in lines if len(line) >= 2 and line[1].startswith("v")]
-    return {"go get": [line[0] for line in direct if "indirect" not in line]}
-
-
-_MANIFESTS: Mapping[str, Callable[[str], Mapping[str, Iterable[str]]]] = {
-    "pyproject.toml": _pyproject,
-    "package.json": _package_json,
-    "Cargo.toml": _cargo,
-    "go.mod": _go_mod,
-}
-
 
 AT_ONCE = frozenset({InterruptReason.STOP, InterruptReason.PAUSE, InterruptReason.TASK_WITHDRAWN})
 """Interrupts that do not wait until a current claim is judged."""
@@ -114,7 +36,6 @@ class Iteration:
         self._handed_off = ""
         self._context_full = False
         self._seconds = run.settings.phases.building.iteration_timeout_seconds
-        self._declared: Dependencies = {}
 
     @property
     def task_id(self) -> str:
@@ -122,8 +43,6 @@ class Iteration:
 
     async def run(self, prompt: str) -> tuple[IterationResult, AgentSession]:
         """Work on the task and return the result; the caller closes the session."""
-        root = self._run.project.root
-        self._declared = await asyncio.to_thread(declared_dependencies, root)
         conversation = Conversation(
             self._run, self._supervisor, self._spec, self._meter, seconds=self._seconds
         )
@@ -140,7 +59,6 @@ class Iteration:
             update={
                 "failed_checks": result.failed_checks or self._supervisor.tools.failed_checks,
                 "note": self._supervisor.tools.note,
-                "dependencies": await self._added_dependencies(),
                 "handed_off": bool(self._handed_off),
                 "context_full": self._context_full,
                 "files": tuple(self._supervisor.files),
@@ -184,15 +102,9 @@ class Iteration:
         self._prepare_next()
         ended = await conversation.run_turn(handoff_prompt(why))
         self._handed_off = why
-        path = await write_handoff(
-            self._run, self._supervisor, self._number, self._meter, await self._added_dependencies()
-        )
+        path = await write_handoff(self._run, self._supervisor, self._number, self._meter)
         summarised = self._supervisor.tools.note is not None and ended.failure is None
         self._run.emit(ev.HandoffFinished(path=path, summarised=summarised))
-
-    async def _added_dependencies(self) -> tuple[str, ...]:
-        now = await asyncio.to_thread(declared_dependencies, self._run.project.root)
-        return added_dependencies(self._declared, now)
 
     def _result(self, ended: TurnEnded, interrupted: InterruptReason) -> IterationResult:
         task = self._supervisor.task
@@ -246,11 +158,7 @@ class Iteration:
 
 
 async def write_handoff(
-    run: RunContext,
-    supervisor: TaskSupervisor,
-    iteration: int,
-    meter: UsageMeter,
-    dependencies: tuple[str, ...],
+    run: RunContext, supervisor: TaskSupervisor, iteration: int, meter: UsageMeter
 ) -> str:
     """Write MEMORY.md and the session memory; return the name of MEMORY.md.
 
@@ -268,7 +176,6 @@ async def write_handoff(
         receipts=tuple(
             f"{r.status.value}: {r.command}" for r in (result.receipts if result else ())
         ),
-        dependencies=dependencies,
         session_cost_usd=meter.costs.iteration,
         session_tokens=meter.tokens,
         progress=docs.plan.completion_percentage,

@@ -2,19 +2,12 @@
 
 import os
 import subprocess
-from collections import deque
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 from ralph_tui.domain.events import Notice
 from ralph_tui.domain.formatting import plural
-from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
 
 _SECONDS = 20
-
-_DEPTH, _MOST_SEARCHED, _NAMED = 3, 500, 3
-"""The depth and number of directories searched for inner repositories, and how many of them are named."""
 
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
@@ -40,7 +33,6 @@ def repository_notices(root: Path) -> tuple[Notice, ...]:
     if (lock := Path(directory, "index.lock")).exists():
         found.append(f"{lock} exists. If no git command is running, remove this file.")
     notices = [Notice(level="warning", text=f"In the repository, {text}") for text in found if text]
-    notices += [Notice(text=text) for text in _location_notices(root)]
     if "# branch.oid (initial)" in lines:
         text = "The repository has no commit yet, so the agent's changes cannot be told apart from yours."
         notices.append(Notice(text=text))
@@ -51,54 +43,6 @@ def repository_notices(root: Path) -> tuple[Notice, ...]:
         )
         notices.append(Notice(text=text))
     return tuple(notices)
-
-
-def _location_notices(root: Path) -> Iterator[str]:
-    asked = _git(root, "rev-parse", "--show-toplevel", "--show-superproject-working-tree")
-    top, _, above = asked.rstrip("\n").partition("\n")
-    if above:
-        yield f"The project is a submodule of {above}. Changes in that repository are not watched."
-    elif top and Path(top) != root.resolve():
-        yield f"The project is part of the repository {top}. Commits to the other parts are reported too."
-    inner = list(islice(_inner_repositories(root), _NAMED + 1))
-    if inner:
-        names = ", ".join(str(path.relative_to(root)) for path in inner[:_NAMED])
-        more = " and others" if len(inner) > _NAMED else ""
-        one = len(inner) == 1
-        yield (
-            f"{names}{more} {'is a separate repository' if one else 'are separate repositories'}. "
-            f"Changes of {'its' if one else 'their'} git state are not watched."
-        )
-
-
-def _inner_repositories(root: Path) -> Iterator[Path]:
-    known = {line.split("\t", 1)[-1] for line in _submodules(root)}
-    left = deque([(root, 0)])
-    for _ in range(_MOST_SEARCHED):
-        if not left:
-            return
-        directory, depth = left.popleft()
-        try:
-            entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-        except OSError:
-            continue
-        # Where `.git` is a file, the repository is elsewhere: a linked worktree or a submodule.
-        if depth and any(e.name == ".git" and e.is_dir(follow_symlinks=False) for e in entries):
-            if str(directory.relative_to(root)) not in known:
-                yield directory
-            continue
-        left += [
-            (Path(entry.path), depth + 1)
-            for entry in entries
-            if depth < _DEPTH
-            and entry.name not in EXCLUDED_DIRECTORIES
-            and entry.is_dir(follow_symlinks=False)
-        ]
-
-
-def _submodules(root: Path) -> list[str]:
-    listed = _git(root, "ls-files", "-s", "-z").split("\0")
-    return [line for line in listed if line.startswith("160000 ")]
 
 
 def _unfinished(directory: Path, *, conflicts: int) -> str:

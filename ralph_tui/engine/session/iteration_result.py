@@ -70,8 +70,6 @@ class IterationResult(Model):
     output_tokens: Count = 0
     denied: str = ""
     note: MemoryNote | None = None
-    dependencies: tuple[str, ...] = ()
-    """Commands that add the dependencies declared since the session began."""
     tests_only: bool = False
     refused_claim: bool = False
     failed_checks: str = ""
@@ -305,7 +303,7 @@ def iteration_memory(
         f"- Cost: ${result.cost_usd:.4f}\n"
         f"- Ended: {now:%Y-%m-%d %H:%M:%S} UTC\n"
     )
-    return facts + note_sections(result.note, result.dependencies)
+    return facts + note_sections(result.note)
 
 
 def iteration_progress(
