@@ -4,9 +4,9 @@ The person decides whether to try. When the cool-down ends without an answer, th
 automatically, so that an unattended run does not stop for the night.
 """
 
-import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 from ralph_tui.domain.project_state import ApprovalKind, Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, RecoveryAction, recovery_for
@@ -14,18 +14,9 @@ from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, nothing_ready, stopped_end
 from ralph_tui.engine.decisions.ask_person import decide, decide_in_their_place
-from ralph_tui.engine.limits.waits import RETRIED, forget_retry
+from ralph_tui.engine.limits.waits import RETRIED, Countdown, forget_retry
 
 BY_CLOCK = "cool-down"
-
-CLOCK_TOLERANCE = timedelta(seconds=5)
-"""A larger difference between the clocks means that the wall clock was set."""
-
-
-def steady_seconds() -> float:
-    """Return the seconds of a monotonic clock that also runs while the machine sleeps."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
-
 
 async def change_breaker(
     run: RunContext, change: Callable[[CircuitBreaker], CircuitBreaker], reason: str
@@ -36,11 +27,7 @@ async def change_breaker(
 
 
 async def recover_open_breaker(
-    run: RunContext,
-    request: RunRequest,
-    limit: End | None,
-    *,
-    steady: Callable[[], float] = steady_seconds,
+    run: RunContext, request: RunRequest, limit: End | None
 ) -> End | None:
     """Return the end of the run, or None when one iteration may run with the breaker half-open.
 
@@ -62,20 +49,23 @@ async def recover_open_breaker(
         return end.model_copy(update={"reason": f"{reason}; {stuck.reason}", "hint": stuck.hint})
     if limit is not None or not request.interactive:
         return end
-    until = await _start_cooldown(run, reason)
-    cooling = None if until is None else CoolDown(run, until, steady)
-    return await _ask_to_try(run, request, reason, end, cooling)
+    return await _ask_to_try(run, request, reason, end, await _start_cooldown(run, reason))
 
 
 async def _ask_to_try(
-    run: RunContext, request: RunRequest, reason: str, no: End, cooling: "CoolDown | None"
+    run: RunContext, request: RunRequest, reason: str, no: End, until: datetime | None
 ) -> End | None:
+    notice = (
+        f" Without an answer, ralph runs one automatically at {until:%Y-%m-%d %H:%M:%S} UTC."
+        if until
+        else ""
+    )
     summary = (
         f"{reason[:1].upper()}{reason[1:]}. Try one more iteration? The loop continues if it completes "
         "a task. Otherwise it asks again. No ends this run, and nothing is lost."
-        f"{cooling.notice if cooling else ''}"
+        f"{notice}"
     )
-    wait = cooling.wait if cooling else None
+    wait = partial(_cool_down, run, Countdown(until, run.clock)) if until else None
     decided = await decide(run, request, ApprovalKind.RECOVERY, summary, wait=wait)
     if isinstance(decided, End) or not decided.approved:
         await change_breaker(run, lambda breaker: breaker.cooling(None), "the run ends")
@@ -107,47 +97,22 @@ def cooldown_end(breaker: CircuitBreaker, minutes: float, now: datetime) -> date
     return min(breaker.half_open_at or latest, latest)
 
 
-class CoolDown:
-    """Waits for the person's decision during the cool-down, then approves in their place.
+async def _cool_down(run: RunContext, countdown: Countdown) -> None:
+    """Wait for a change; after the cool-down, approve in the person's place unless the loop is paused."""
+    left, state = countdown.left, run.docs.state
+    if state.retry_now:
+        await run.project_state.transact(forget_retry)
+        await _approve(run, RETRIED, "")
+    elif left <= 0 and state.pause is StopMode.NONE:
+        await _approve(run, "the cool-down is over", BY_CLOCK)
+    elif left <= 0:
+        await run.project_state.wait_changed()
+    else:
+        await run.project_state.wait_changed_within(left)
 
-    The monotonic clock measures the cool-down. The person sees a wall-clock time, which is corrected when
-    that clock is set.
-    """
 
-    def __init__(self, run: RunContext, until: datetime, steady: Callable[[], float]) -> None:
-        self._run = run
-        self._until = until
-        self._steady = steady
-        self._ends = steady() + (until - run.clock()).total_seconds()
-
-    @property
-    def notice(self) -> str:
-        return f" Without an answer, ralph runs one automatically at {self._until:%Y-%m-%d %H:%M:%S} UTC."
-
-    async def wait(self) -> None:
-        """Wait for a change; after the cool-down, approve on disk unless the loop is paused."""
-        left = self._ends - self._steady()
-        state = self._run.docs.state
-        if state.retry_now:
-            await self._run.project_state.transact(forget_retry)
-            await self._approve(RETRIED, "")
-        elif left <= 0 and state.pause is StopMode.NONE:
-            await self._approve("the cool-down is over", BY_CLOCK)
-        elif left <= 0:
-            await self._run.project_state.wait_changed()
-        else:
-            ends = self._run.clock() + timedelta(seconds=left)
-            if abs(ends - self._until) > CLOCK_TOLERANCE:
-                self._until = ends
-                await change_breaker(
-                    self._run, lambda breaker: breaker.cooling(ends), "the system clock was changed"
-                )
-            await self._run.project_state.wait_changed_within(left)
-
-    async def _approve(self, reason: str, by: str) -> None:
-        await decide_in_their_place(
-            self._run, ApprovalKind.RECOVERY, approved=True, reason=reason, by=by
-        )
+async def _approve(run: RunContext, reason: str, by: str) -> None:
+    await decide_in_their_place(run, ApprovalKind.RECOVERY, approved=True, reason=reason, by=by)
 
 
 def open_breaker_end(breaker: CircuitBreaker) -> End:

@@ -36,6 +36,26 @@ JITTER = 0.5
 RETRIED = "retried on request"
 
 
+class Countdown:
+    """Counts down to a time of the wall clock. Setting that clock back does not lengthen it."""
+
+    def __init__(
+        self,
+        until: datetime,
+        clock: Callable[[], datetime],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._until = until
+        self._clock = clock
+        self._monotonic = monotonic
+        self._latest = monotonic() + (until - clock()).total_seconds()
+
+    @property
+    def left(self) -> float:
+        by_wall = (self._until - self._clock()).total_seconds()
+        return min(by_wall, self._latest - self._monotonic())
+
+
 async def wait_until(
     run: RunContext,
     until: datetime,
@@ -55,26 +75,15 @@ async def wait_until(
     why = "interrupted"
     try:
         await run.project_state.transact(_recorded(Pause(until=until, why=message)))
-        why = await _wait(run, until, ends, monotonic)
+        why = await _wait(run, Countdown(until, run.clock, monotonic), ends)
     finally:
         run.emit(ev.LimitWaitEnded(why=why))
         await run.project_state.transact(_recorded(None))
     return why
 
 
-async def _wait(
-    run: RunContext,
-    until: datetime,
-    ends: Callable[[StopMode], bool],
-    monotonic: Callable[[], float],
-) -> str:
-    longest = (until - run.clock()).total_seconds()
-    started = monotonic()
-    while True:
-        by_wall = (until - run.clock()).total_seconds()
-        left = min(by_wall, longest - (monotonic() - started))
-        if left <= 0:
-            return "the wait is over"
+async def _wait(run: RunContext, countdown: Countdown, ends: Callable[[StopMode], bool]) -> str:
+    while (left := countdown.left) > 0:
         state = run.docs.state
         if ends(state.stop):
             return who_stopped(state)
@@ -82,6 +91,7 @@ async def _wait(
             await run.project_state.transact(forget_retry)
             return RETRIED
         await run.project_state.wait_changed_within(left)
+    return "the wait is over"
 
 
 @dataclass(frozen=True)
