@@ -2,10 +2,8 @@
 
 import base64
 import binascii
-import math
 import os
 import threading
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -20,9 +18,8 @@ from ralph_tui.domain.project_state import Injection, Phase, SessionRecord
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.store import project_dir, text_files
 from ralph_tui.store.backup import mirror
-from ralph_tui.store.documents import snapshot
 from ralph_tui.store.documents.documents import Documents, Outcome, Returning
-from ralph_tui.store.documents.snapshot import BeingWrittenError, Snapshots
+from ralph_tui.store.documents.snapshot import Snapshots
 from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.guidance import new_injection
 from ralph_tui.store.io.files import explained, open_regular, utc_now, write_atomic
@@ -76,8 +73,6 @@ T = TypeVar("T")
 
 CLEAN_EVERY = timedelta(hours=1)
 """How often the archive is cleaned. A long run archives thousands of memories, and checking them takes seconds."""
-
-RETRY_SECONDS = 0.1
 
 __all__ = ["Documents", "Outcome", "Project"]
 
@@ -150,7 +145,7 @@ class Project:
     def look(self) -> Documents:
         """Return a snapshot without reporting an invalid document; of such a plan, show the last valid version."""
         self._require_dot()
-        return self._snapshots.load(math.inf).documents
+        return self._snapshots.load(is_look=True).documents
 
     def transact(self, change: Callable[[Documents], Documents]) -> Documents:
         """Change documents atomically, isolated from other processes.
@@ -165,36 +160,17 @@ class Project:
         Raises:
             StoreError: The lock, the disk or a document prevents the change; nothing was changed.
         """
-        started = time.monotonic()
-        while True:
-            try:
-                return self.transact_now(change)
-            except BeingWrittenError as busy:
-                if time.monotonic() - started > snapshot.LONGEST_EDIT:
-                    raise
-                self._snapshots.load()  # reports what is wrong
-                self._report(
-                    f"Waiting until {busy.path.name} is complete, so that your edit is not lost."
-                )
-            time.sleep(RETRY_SECONDS)  # without the lock, so that other processes need not wait
+        return self.transact_moving(change, ())
 
     def transact_returning(self, change: Callable[[Documents], Outcome[T]]) -> Outcome[T]:
         returning = Returning(change)
         documents = self.transact(returning)
         return Outcome(documents, returning.value)
 
-    def transact_now(self, change: Callable[[Documents], Documents]) -> Documents:
-        """Change documents as `transact` does, without waiting for a file that is being written.
-
-        Raises:
-            BeingWrittenError: A file to change is incomplete, because another program may be writing it.
-        """
-        return self.transact_moving(change, ())
-
     def transact_moving(
         self, change: Callable[[Documents], Documents], moves: "tuple[Move, ...]"
     ) -> Documents:
-        """Change documents as `transact_now` does, and rename directories in the same step."""
+        """Change documents as `transact` does, and rename directories in the same step."""
         self._require_dot()
         with write_lock(self.layout):
             self._mirror.undo()

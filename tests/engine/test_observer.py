@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import os
 import shutil
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,9 +14,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.core import project_state
 from ralph_tui.engine.run import observer
-from ralph_tui.store.documents import snapshot
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
@@ -214,7 +210,6 @@ async def test_a_long_past_says_how_far_it_was_told(
 async def test_a_plan_that_is_half_written_is_told_until_it_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(project_state, "QUIET_SECONDS", 0.01)  # longer than no second look takes
     project = Project(make_project(tmp_path, [task("a"), task("b")]))
     plan, name = project.layout.plan, project.layout.plan.name
     whole = plan.read_text()
@@ -229,8 +224,6 @@ async def test_a_plan_that_is_half_written_is_told_until_it_is_whole(
         project.load()
         plan.write_text("{")
         await until(lambda: view_of(told).unfinished == (name,))
-        then = time.time() - 2 * snapshot.EDITOR_SECONDS
-        os.utime(plan, (then, then))
         project.transact(count_up)
         await until(lambda: not view_of(told).unfinished)
     assert any("set aside" in text for text in project.damage())
@@ -251,21 +244,6 @@ async def test_a_plan_that_was_never_whole_is_left_to_who_writes_it(
         await until(lambda: view_of(told).tasks)
     assert view_of(told).trouble == ""
     assert not list(project.layout.dot.glob("*.corrupt-*"))
-
-
-def test_what_is_written_in_an_instant_is_not_worth_a_word() -> None:
-    told: list[Event] = []
-    times = iter((0.0, 0.3, 0.45, 9.0, 9.4, 9.6, 9.7, 9.8, 9.9, 10.0))
-    looks = project_state.PartialFiles(told.append, clock=lambda: next(times))
-    once: list[tuple[str, ...]] = [("p",), ("p",), (), ("p",), ("p",)]
-    for names in once:
-        looks.update(names)
-    assert told == [], "never longer than an editor takes"
-    assert looks.is_pending
-    for names in [("p",), ("p",), ("p", "q"), (), ()]:
-        looks.update(names)
-        assert not looks.is_pending, "it is said, and nobody need look again before it changes"
-    assert [e.names for e in told if isinstance(e, ev.FilesUnfinished)] == [("p",), ("p", "q"), ()]
 
 
 async def test_a_plan_that_a_run_would_refuse_is_told_before_one(

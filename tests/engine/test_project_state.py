@@ -26,12 +26,12 @@ class Slow(Project):
         self.begun, self.may = threading.Event(), threading.Event()
         self.error: StoreError | None = None
 
-    def transact_now(self, change: Callable[[Documents], Documents]) -> Documents:
+    def transact(self, change: Callable[[Documents], Documents]) -> Documents:
         self.begun.set()
         assert self.may.wait(20)
         if self.error is not None:
             raise self.error
-        return super().transact_now(change)
+        return super().transact(change)
 
 
 def counted(docs: Documents) -> Documents:

@@ -183,7 +183,7 @@ async def test_a_claim_that_is_cut_off_while_it_is_written_is_the_agents_all_the
 ) -> None:
     await work.begin()
     transact, begun, may_go = (
-        work.project_state.project.transact_now,
+        work.project_state.project.transact,
         threading.Event(),
         threading.Event(),
     )
@@ -193,7 +193,7 @@ async def test_a_claim_that_is_cut_off_while_it_is_written_is_the_agents_all_the
         assert may_go.wait(20)
         return transact(change)
 
-    monkeypatch.setattr(work.project_state.project, "transact_now", slow)
+    monkeypatch.setattr(work.project_state.project, "transact", slow)
     claiming = asyncio.create_task(work.claim())
     await asyncio.to_thread(begun.wait, 20)
     claiming.cancel()

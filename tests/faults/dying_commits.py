@@ -88,7 +88,7 @@ def dying_before(step: int) -> None:
         return counting
 
     Git.ask = counted(Git.ask)  # type: ignore[method-assign]
-    Project.transact_now = counted(Project.transact_now)  # type: ignore[method-assign]
+    Project.transact = counted(Project.transact)  # type: ignore[method-assign]
 
 
 def main(root: Path) -> None:

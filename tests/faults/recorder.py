@@ -57,14 +57,14 @@ class Recorder:
         for name in TOUCHING:
             setattr(os, name, self._touching(name, getattr(os, name)))
         multi_file_commit.exchange = self._touching("exchange", multi_file_commit.exchange)
-        real = Project.transact_now
+        real = Project.transact
 
         def transact(project: Project, change: Callable[[Documents], Documents]) -> Documents:
             documents = real(project, change)
             self._write(STATE, (), documents.model_dump_json())
             return documents
 
-        setattr(Project, "transact_now", transact)  # noqa: B010 - mypy knows no method that changes
+        setattr(Project, "transact", transact)  # noqa: B010 - mypy knows no method that changes
 
     def _write(self, name: str, arguments: tuple[Any, ...], result: Any = None) -> None:
         with self._turn:

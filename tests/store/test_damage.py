@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.run.steps import StepLog
 from ralph_tui.store.backup.mirror import copy_of
-from ralph_tui.store.documents import document_reader, snapshot
+from ralph_tui.store.documents import document_reader
 from ralph_tui.store.io.files import DamagedError
 from ralph_tui.store.io.strict_json import parse_object
 from ralph_tui.store.project import Documents, Project
@@ -51,7 +51,6 @@ DAMAGE = {
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files do not change under our hands here, so one short look is enough."""
     monkeypatch.setattr(document_reader, "SETTLE_SECONDS", 0.001)
-    monkeypatch.setattr(snapshot, "EDITOR_SECONDS", 0)
 
 
 @pytest.mark.parametrize(("data", "reason"), DAMAGE.values(), ids=list(DAMAGE))

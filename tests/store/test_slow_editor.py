@@ -1,19 +1,11 @@
 """Somebody writes a document in place and takes their time; or renames it before they write it anew."""
 
-import os
-import threading
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.backup.mirror import copy_of
-from ralph_tui.store.documents import document_reader, snapshot
-from ralph_tui.store.documents.snapshot import BeingWrittenError
+from ralph_tui.store.documents import document_reader
 from ralph_tui.store.project import Documents, Project
 from tests.store.helpers import count_up, finished, with_tasks
 
@@ -23,7 +15,7 @@ HALVES = {"empty": "", "half": EDITED[:17], "a typing error": '{"tasks": [,]}'}
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look takes no time; how long an editor is waited for is as ever."""
+    """A look takes no time."""
     monkeypatch.setattr(document_reader, "SETTLE_SECONDS", 0.001)
 
 
@@ -61,59 +53,19 @@ def test_a_plan_that_is_being_written_is_left_alone_and_what_it_said_holds(
     assert seen.damage() == ()
 
 
-def test_a_change_of_a_plan_that_is_being_written_waits_for_the_edit_and_keeps_it(
+def test_an_invalid_file_is_set_aside_when_it_must_be_written_and_its_writer_can_end(
     project: Project,
 ) -> None:
     with_tasks(project, "a")
-    waited = threading.Event()
-
-    def change(documents: Documents) -> Documents:
-        waited.set()
-        return count_up(documents)
-
-    with project.layout.plan.open("w") as editor, in_thread(lambda: project.transact(change)):
-        assert waited.wait(20)  # it was tried while the file was empty
-        editor.write(EDITED)
+    with project.layout.plan.open("w") as editor:
+        editor.write(EDITED[:17])
         editor.flush()
-    assert ids(project.load()) == ["edited"]
-    assert project.load().plan.tasks[0].retry_count == 1
-    assert not list(project.layout.dot.glob("*.corrupt-*"))
-
-
-def test_an_edit_that_was_never_ended_is_set_aside_when_the_file_must_be_written(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with_tasks(project, "a")
-    project.layout.plan.write_text("{")
-    aged(project.layout.plan, snapshot.EDITOR_SECONDS - 5)
-    with pytest.raises(BeingWrittenError):
-        project.transact_now(count_up)
-    aged(project.layout.plan, snapshot.EDITOR_SECONDS + 1)
+        assert project.transact(count_up).plan.tasks[0].retry_count == 1
+        editor.write(EDITED[17:])
+    (aside,) = project.layout.dot.glob("implementation_plan.json.corrupt-*")
+    assert aside.read_text() == EDITED
+    assert f"set aside as {aside.name}" in project.damage()[-1]
     assert ids(project.load()) == ["a"]
-    assert project.layout.plan.read_text() == "{"
-    assert project.transact(count_up).plan.tasks[0].retry_count == 1
-    assert "set aside as" in project.damage()[-1]
-    monkeypatch.setattr(snapshot, "EDITOR_SECONDS", 0.3)
-    project.layout.plan.write_text("{")
-    assert project.transact(count_up).plan.tasks[0].retry_count == 2  # it waits for that long
-    assert len(list(project.layout.dot.glob("implementation_plan.json.corrupt-*"))) == 2
-
-
-def test_others_work_while_a_change_waits_for_an_edit(project: Project) -> None:
-    with_tasks(project, "a")
-    waited = threading.Event()
-
-    def change(documents: Documents) -> Documents:
-        waited.set()
-        return count_up(documents)
-
-    project.layout.plan.write_text("{")
-    with in_thread(lambda: project.transact(change)):
-        assert waited.wait(20)
-        other = Project(project.root).transact(only_state)
-        assert other.state.iteration_count == 7
-        project.layout.plan.write_text(EDITED)
-    assert project.load().plan.tasks[0].retry_count == 8
 
 
 INVALID = '{"tasks": [{"id": "edited", "acceptanceCriteria": ["x"]}]}'
@@ -129,11 +81,9 @@ def test_an_edit_that_is_not_valid_is_left_alone_while_what_was_read_holds(
         with pytest.raises(StoreError, match="'acceptanceCriteria'"):
             refused()
     assert ids(project.transact(only_state)) == ["a"]
-    assert (plan.read_text(), project.damage()) == (INVALID, ())
-    aged(plan, snapshot.QUIET_SECONDS + 1)
+    assert plan.read_text() == INVALID
     assert project.transact(only_state).unfinished == (plan.name,)
     assert "'acceptanceCriteria'" in project.damage()[0]
-    aged(plan, snapshot.EDITOR_SECONDS + 1)
     assert ids(project.transact(count_up)) == ["a"]
     (aside,) = project.layout.dot.glob("*.corrupt-*")
     assert aside.read_text() == INVALID
@@ -154,18 +104,6 @@ def test_who_only_looks_leaves_what_is_not_whole_as_it_is(project: Project) -> N
         Project(project.root).look()
     assert plan.read_text() == "{"
     assert project.damage() == ()
-
-
-def test_a_file_that_is_written_without_end_is_named_and_left(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with_tasks(project, "a")
-    monkeypatch.setattr("ralph_tui.store.documents.snapshot.LONGEST_EDIT", 0.1)
-    project.layout.plan.write_text("{")
-    aged(project.layout.plan, -5)  # it is never old enough
-    with pytest.raises(StoreError, match=r"keeps changing .*\. It was not valid for 0\.1 seconds"):
-        project.transact(count_up)
-    assert project.layout.plan.read_text() == "{"
 
 
 def test_an_editor_that_renames_before_it_writes_does_not_empty_the_plan(
@@ -191,18 +129,3 @@ def test_a_plan_that_was_removed_is_an_empty_plan(project: Project) -> None:
     project.layout.plan.unlink()
     assert ids(project.load()) == []
     assert ids(project.transact(only_state)) == []
-
-
-def aged(path: Path, seconds: float) -> None:
-    """Make a file look as if it had last been written so long ago."""
-    then = time.time() - seconds
-    os.utime(path, (then, then))
-
-
-@contextmanager
-def in_thread(act: Callable[[], object]) -> Iterator[None]:
-    """Do something in another thread meanwhile; its error is ours."""
-    with ThreadPoolExecutor(1) as pool:
-        doing = pool.submit(act)
-        yield
-        doing.result()

@@ -1,10 +1,9 @@
 """Detect plans of other tools in ralph's plan file, by their shape and their field names. Pure functions.
 
-Unknown fields are usually kept and ignored. But a plan is refused if an unknown field seems to hold a task's
-description, criteria, status or dependencies, because its tasks would run without them.
+Unknown fields are usually kept and ignored. But a plan is refused if an unknown field holds a task's description,
+criteria, status or dependencies, because its tasks would run without them.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
@@ -43,7 +42,7 @@ class ForeignPart(Model):
 _PRD = "prd.json (snarktank/ralph, ralph-tui, ralph-hybrid)"
 _TASKMASTER = "Taskmaster"
 
-_FOREIGN_FIELDS: Mapping[str, tuple[str, str]] = {
+_FIELDS: Mapping[str, tuple[str, str]] = {
     "acceptancecriteria": (f"{_PRD}, Taskmaster or beads", CRITERIA),
     "passes": (_PRD, STATUS),
     "dependson": (_PRD, DEPENDENCIES),
@@ -54,32 +53,20 @@ _FOREIGN_FIELDS: Mapping[str, tuple[str, str]] = {
     "completed": ("ralphy", STATUS),
     "steps": ("feature_list.json", CRITERIA),
     "blockedby": ("ralph-orchestrator or beads", DEPENDENCIES),
+    **dict.fromkeys(
+        ("acceptance", "checks", "criteria", "criterion", "tests", "verification"), ("", CRITERIA)
+    ),
+    **dict.fromkeys(("definitionofdone", "passed", "state", "status"), ("", STATUS)),
+    **dict.fromkeys(("dependancies", "depends", "dependencies"), ("", DEPENDENCIES)),
+    "verificationcriteria": ("", CRITERIA),
+    "description": ("", DESCRIPTION),
 }
-"""Field names of other tools, normalized by `_plain`: which tool uses the name, and ralph's field for it."""
+"""Names, normalized by `_plain`, that mean something to ralph: the tool that uses the name, and ralph's field for it."""
+
+_ONLY_IN_TASKS = (CRITERIA, STATUS, DEPENDENCIES)
 
 _INSTEAD_OF_DESCRIPTION = ("name", "summary", "content", "task", "story", "text")
 """Field names that are harmless beside a description or title, but otherwise hold the description."""
-
-_STEMS = (
-    *((stem, CRITERIA) for stem in ("criteri", "accept", "check", "test", "verif")),
-    *((stem, STATUS) for stem in ("status", "state", "done", "complete", "pass")),
-    ("depend", DEPENDENCIES),
-)
-"""Word stems of names that probably mean criteria, a status or dependencies, with ralph's field."""
-
-_HARMLESS_WORDS = (
-    "abandoned|attest|autocomplete|bypass|checkout|compass|contest|estate|fastest|greatest|latest"
-    "|passage|passenger|passion|passive|passphrase|passport|passthrough|password|protest|statement|testimon"
-)
-"""Words that contain one of these stems by chance."""
-
-_FIELDS: Mapping[str, str] = {
-    "description": "description",
-    "dependencies": "dependencies",
-    "priority": "priority",
-    "verificationcriteria": "verification_criteria",
-}
-"""Ralph's fields for which misspelled names are recognized, by normalized name."""
 
 _TOP_LEVEL: Mapping[str, str] = {
     "userStories": _PRD,
@@ -98,7 +85,7 @@ def foreign_part(document: Mapping[str, JsonValue]) -> ForeignPart | None:
         return whole
     known = ImplementationPlan.model_fields
     for name in document:
-        if name not in known and _guessed_field(name):
+        if name not in known and _ralph_field(name, described=True) in _ONLY_IN_TASKS:
             return ForeignPart(
                 place=(name,),
                 message=f"has a field {_quoted(name)} beside 'tasks', which ralph does not read",
@@ -172,9 +159,9 @@ def _foreign_in_criterion(
     criterion: Mapping[str, JsonValue], place: tuple[str | int, ...]
 ) -> Iterator[ForeignPart]:
     for name in criterion:
-        if name not in CommandCriterion.model_fields and (
-            "expect" in _plain(name) or _guessed_field(name)
-        ):
+        plain = _plain(name)
+        is_ignored = plain in _FIELDS or plain.startswith("expect")
+        if name not in CommandCriterion.model_fields and is_ignored:
             yield ForeignPart(
                 place=(*place, name),
                 message=f"has a field {_quoted(name)} in a criterion, which ralph does not check",
@@ -184,7 +171,7 @@ def _foreign_in_criterion(
 
 def _foreign_fields(unknown: Mapping[str, str], index: int) -> ForeignPart:
     first = next(iter(unknown))
-    tool = _FOREIGN_FIELDS.get(_plain(first), ("", ""))[0]
+    tool = _FIELDS.get(_plain(first), ("", ""))[0]
     names = " and ".join(f"{_quoted(name)} to {ours}" for name, ours in list(unknown.items())[:5])
     return ForeignPart(
         place=("tasks", index, first),
@@ -196,21 +183,9 @@ def _foreign_fields(unknown: Mapping[str, str], index: int) -> ForeignPart:
 
 def _ralph_field(name: str, *, described: bool) -> str:
     plain = _plain(name)
-    if plain in _FOREIGN_FIELDS:
-        return _FOREIGN_FIELDS[plain][1]
     if plain in _INSTEAD_OF_DESCRIPTION:
         return "" if described else DESCRIPTION
-    if meaning := _guessed_field(name):
-        return meaning
-    from difflib import get_close_matches  # imported here, because normal plans do not need it
-
-    meant = get_close_matches(plain, _FIELDS, n=1, cutoff=0.8) if len(plain) > 6 else ()
-    return f"`{_FIELDS[meant[0]]}`" if meant else ""
-
-
-def _guessed_field(name: str) -> str:
-    plain = re.sub(_HARMLESS_WORDS, "", _plain(name))
-    return next((ours for stem, ours in _STEMS if stem in plain), "")
+    return _FIELDS.get(plain, ("", ""))[1]
 
 
 def _plain(name: str) -> str:

@@ -7,7 +7,6 @@ would undo what another program has changed meanwhile.
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, TypeVar
@@ -16,7 +15,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter, minus
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.events import EventSink, FilesUnfinished
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import REASONED, Approval, RalphState, StopMode
@@ -24,41 +23,9 @@ from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK, breaker_words
 from ralph_tui.engine.control.plan_export import FollowedExports
-from ralph_tui.store.documents import snapshot
 from ralph_tui.store.documents.documents import InvalidDocumentError, Returning
-from ralph_tui.store.documents.snapshot import BeingWrittenError
 from ralph_tui.store.project import Documents, Outcome, Project
 from ralph_tui.store.watch import watch_project
-
-QUIET_SECONDS = 0.5
-"""Saves that take less than this are not reported."""
-
-
-class PartialFiles:
-    """Reports files that stay incomplete, such as while an editor saves them."""
-
-    def __init__(self, emit: EventSink, clock: Callable[[], float] = time.monotonic) -> None:
-        self._emit = emit
-        self._clock = clock
-        self._since: float | None = None
-        self._reported: tuple[str, ...] = ()
-
-    @property
-    def is_pending(self) -> bool:
-        return self._since is not None and not self._reported
-
-    def update(self, names: tuple[str, ...]) -> None:
-        now = self._clock()
-        self._since = (self._since if self._since is not None else now) if names else None
-        if self._since is not None and not self._reported and now - self._since < QUIET_SECONDS:
-            return
-        if names != self._reported:
-            self._reported = names
-            self._emit(FilesUnfinished(names=names))
-
-
-REREAD_SECONDS = 0.25
-"""How soon an incomplete file is read again."""
 
 CLOCK_CHECK_SECONDS = 20.0
 """How often a wait reads the wall clock, because timers do not run while a machine sleeps."""
@@ -100,7 +67,7 @@ class ProjectState:
         self._changed = asyncio.Event()
         self._last_error = ""
         self._undone_notice = ""
-        self._partial_files = PartialFiles(emit)
+        self._unfinished: tuple[str, ...] = ()
         self._writes: set[asyncio.Future[Documents]] = set()
         """Keeps a reference to each running change, because its caller may be cancelled."""
 
@@ -125,7 +92,7 @@ class ProjectState:
             self._docs = await asyncio.to_thread(read)
             await self._export(self._docs.plan)
             self._report_repairs()
-            self._partial_files.update(self._docs.unfinished)
+            self._emit_unfinished(self._docs.unfinished)
             self._emit_description(self._docs)
             self._emit(_plan_loaded(self._docs.plan, "start"))
             for injection in self._docs.pending:
@@ -169,19 +136,11 @@ class ProjectState:
             self._emit(ev.Notice(level="error", text=str(error)))
 
     async def _transact(self, change: Callable[[Documents], Documents], reason: str) -> Documents:
-        started = time.monotonic()
-        while True:
-            try:
-                async with self._lock:
-                    docs = await asyncio.to_thread(self.project.transact_now, change)
-                    await self._export(docs.plan)
-                    self._publish(docs, reason)
-                    return docs
-            except BeingWrittenError:
-                if time.monotonic() - started > snapshot.LONGEST_EDIT:
-                    raise
-            await asyncio.sleep(REREAD_SECONDS)
-            await self.refresh()  # reports the file that is being written
+        async with self._lock:
+            docs = await asyncio.to_thread(self.project.transact, change)
+            await self._export(docs.plan)
+            self._publish(docs, reason)
+            return docs
 
     async def record_usage(
         self, costs: CostMeter, context: ContextBudget, *, tokens: int, requests: int, now: datetime
@@ -251,15 +210,9 @@ class ProjectState:
     async def follow(self) -> None:
         """Refresh whenever another program changes a file, until cancelled."""
         async with contextlib.aclosing(watch_project(self.project)) as changes:
-            await self._refresh_until_complete()  # what changed before the watch began
+            await self.refresh()  # what changed before the watch began
             async for _ in changes:
-                await self._refresh_until_complete()
-
-    async def _refresh_until_complete(self) -> None:
-        await self.refresh()
-        while self._partial_files.is_pending:
-            await asyncio.sleep(REREAD_SECONDS)
-            await self.refresh()
+                await self.refresh()
 
     async def wait_changed(self) -> None:
         await self._changed.wait()
@@ -272,7 +225,7 @@ class ProjectState:
     def _publish(self, docs: Documents, reason: str) -> None:
         before, self._docs = self._docs, docs
         self._report_repairs()
-        self._partial_files.update(docs.unfinished)
+        self._emit_unfinished(docs.unfinished)
         if before is None or before == docs:
             return
         self._emit_description(docs)
@@ -292,6 +245,11 @@ class ProjectState:
             self._emit(ev.BreakerChanged(breaker=docs.breaker, reason=why))
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
+
+    def _emit_unfinished(self, names: tuple[str, ...]) -> None:
+        if names != self._unfinished:
+            self._unfinished = names
+            self._emit(ev.FilesUnfinished(names=names))
 
     def _emit_description(self, docs: Documents) -> None:
         if self._describe is not None and (now := self._describe(docs)) != self._description:

@@ -63,12 +63,12 @@ class Reader:
         """Cache a document that was written, so that it is not decoded again."""
         self._decoded[kind.name] = (data, Read(data, value))
 
-    def read(self, kind: Document[R], quiet: float) -> Read:
+    def read(self, kind: Document[R], *, is_look: bool) -> Read:
         """Return a document, or its last valid version.
 
         Args:
-            quiet: Seconds for which a file may be invalid before that is reported. Infinity for a mere look,
-                which also shows the last plan beside a new one with a typing error.
+            is_look: Whether an invalid file is not reported, and the last plan is shown beside a new one with a
+                typing error.
 
         Raises:
             InvalidDocumentError: The document is invalid, and no valid version of it is known.
@@ -90,15 +90,15 @@ class Reader:
             return self._decode(kind, data, path)
         except DamagedError as error:
             problem, reason = _unreadable(kind, path, error), str(error)
-            good = self._last_valid(kind) or self._copy(kind, data, is_look=quiet == math.inf)
+            good = self._last_valid(kind) or self._copy(kind, data, is_look=is_look)
             if good is None and kind.name not in NEEDED:
                 good, instead = kind.model(), "default values"
         except InvalidDocumentError as error:
             problem, reason = error, error.message
-            good = None if quiet == math.inf else self._last_valid(kind)
+            good = None if is_look else self._last_valid(kind)
         if good is None:
             raise problem
-        if seconds_unchanged(path) >= quiet:
+        if not is_look:
             self._report(
                 f"{path.name} cannot be used ({reason}). Ralph uses {instead} until it is correct."
             )
@@ -139,7 +139,7 @@ class Reader:
         return read
 
 
-def seconds_unchanged(path: Path) -> float:
+def _seconds_unchanged(path: Path) -> float:
     """Return the seconds since a file was written, or infinity when it is not a regular file."""
     try:
         info = path.lstat()
@@ -157,7 +157,7 @@ def _settled(path: Path, *, is_expected: bool) -> bytes | None:
     """
     data = read_regular(path)
     for _ in range(SETTLE_TRIES):
-        if data is not None and seconds_unchanged(path) > SETTLED_SECONDS:
+        if data is not None and _seconds_unchanged(path) > SETTLED_SECONDS:
             break
         time.sleep(SETTLE_SECONDS)
         before, data = data, read_regular(path)

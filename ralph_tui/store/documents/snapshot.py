@@ -1,6 +1,5 @@
 """Read all documents, and write the changed ones in one step."""
 
-import math
 import os
 import time
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.store.backup.mirror import Mirror
 from ralph_tui.store.documents import multi_file_commit
-from ralph_tui.store.documents.document_reader import Read, Reader, seconds_unchanged
+from ralph_tui.store.documents.document_reader import Read, Reader
 from ralph_tui.store.documents.documents import (
     BREAKER,
     BUDGET,
@@ -40,28 +39,7 @@ KINDS: tuple[Document[Any], ...] = (STATE, PLAN, BUDGET, BREAKER, QUESTIONS, STE
 RETRY_SECONDS = 5.0
 """Seconds for which a transaction retries while another program keeps writing."""
 
-QUIET_SECONDS = 3.0
-"""Seconds for which a file may be incomplete before a transaction that does not need it reports it."""
-
 LONGEST_PAUSE = 0.1
-
-EDITOR_SECONDS = 30.0
-"""Seconds since its last change after which a transaction sets aside an invalid file that it must write."""
-
-LONGEST_EDIT = 2 * EDITOR_SECONDS
-"""Seconds that a transaction waits for a file that it changes and that another program keeps writing."""
-
-
-class BeingWrittenError(StoreError):
-    """A transaction would change a file that another program is still writing. Retry after releasing the lock."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        super().__init__(
-            f"Another program keeps changing {path}. It was not valid for {LONGEST_EDIT:g} seconds.",
-            "Stop the editor or script that writes the file, then try again. The file keeps its version.",
-        )
-
 
 class DocumentSnapshot(NamedTuple):
     """All documents at one moment, with the raw data that a write needs."""
@@ -90,16 +68,16 @@ class Snapshots:
         self._reader = Reader(layout, report)
         self._cleaned = False
 
-    def load(self, quiet: float = 0.0) -> DocumentSnapshot:
+    def load(self, *, is_look: bool = False) -> DocumentSnapshot:
         """Return all documents. Takes the lock only to finish what a dead process began.
 
         Args:
-            quiet: Seconds for which an invalid file is not reported; infinity for a mere look.
+            is_look: Whether invalid files are not reported, and the last plan is shown beside an invalid one.
         """
         if os.path.exists(self._layout.commit):  # noqa: PTH110 - Path.exists raises without permission
             with write_lock(self._layout):
                 multi_file_commit.finish(self._layout, self._report)
-        return self._read_all(quiet)
+        return self._read_all(is_look=is_look)
 
     def transact(
         self, change: Callable[[Documents], Documents], moves: tuple[multi_file_commit.Move, ...]
@@ -107,7 +85,6 @@ class Snapshots:
         """Apply `change`, write what it changed and move directories, in one step. Hold the write lock.
 
         Raises:
-            BeingWrittenError: A file to change is incomplete, because another program may be writing it.
             StoreError: A file kept changing for `RETRY_SECONDS`, or cannot be written.
         """
         if not self._cleaned:
@@ -116,7 +93,7 @@ class Snapshots:
         started, pause = time.monotonic(), 0.001
         while True:
             multi_file_commit.finish(self._layout, self._report)
-            before = self._read_all(QUIET_SECONDS)
+            before = self._read_all(is_look=False)
             for read in before.reads.values():
                 if read.newer is not None:
                     raise read.newer
@@ -138,9 +115,9 @@ class Snapshots:
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _read_all(self, quiet: float) -> DocumentSnapshot:
-        reads = {kind.name: self._reader.read(kind, quiet) for kind in KINDS}
-        data, lines = self._read_injections(is_look=quiet == math.inf)
+    def _read_all(self, *, is_look: bool) -> DocumentSnapshot:
+        reads = {kind.name: self._reader.read(kind, is_look=is_look) for kind in KINDS}
+        data, lines = self._read_injections(is_look=is_look)
         values: dict[str, Any] = {name: read.value for name, read in reads.items()}  # by KINDS
         breaker = reads[BREAKER.name]
         if breaker.data is None or (breaker.problem and breaker.value == CircuitBreaker()):
@@ -210,8 +187,6 @@ class Snapshots:
 
     def _set_aside(self, path: Path, read: Read) -> None:
         """Keep another name for an invalid file that is about to be replaced."""
-        if seconds_unchanged(path) < EDITOR_SECONDS:
-            raise BeingWrittenError(path)
         aside = set_aside(path, self._clock(), is_replaced=read.data is not None)
         self._report(
             f"{path.name} was damaged ({read.problem}) and was set aside as {aside.name}. "
