@@ -72,12 +72,12 @@ def require_committable(git: Git) -> Head:
     """Return the current HEAD of a repository that is ready for commits."""
     head = read_head(git)
     directory = Path(git.text("rev-parse", "--absolute-git-dir"))
-    for name, (what, ways) in _IN_PROGRESS.items():
-        if os.path.lexists(directory / name):
-            raise SetupError(
-                f"{what.capitalize()} is not finished in this repository, so ralph cannot commit.",
-                f"Finish it with `{ways}`, then run again.",
-            )
+    what, ways = in_progress(directory)
+    if what:
+        raise SetupError(
+            f"{what.capitalize()} is not finished in this repository, so ralph cannot commit.",
+            f"Finish it with `{ways}`, then run again.",
+        )
     if os.path.lexists(directory / "index.lock"):
         raise SetupError(
             f"{directory / 'index.lock'} exists, so another git command is running or one crashed.",
@@ -89,6 +89,12 @@ def require_committable(git: Git) -> Head:
             "Check out a branch with `git switch BRANCH` (`git switch -c BRANCH` creates one), then run again.",
         )
     return head
+
+
+def in_progress(directory: Path) -> tuple[str, str]:
+    """Return what is not finished, by the files in git's directory, and how to finish it; empty if nothing is."""
+    found = (told for name, told in _IN_PROGRESS.items() if os.path.lexists(directory / name))
+    return next(found, ("", ""))
 
 
 def require_identity(git: Git) -> None:

@@ -1,6 +1,5 @@
 """Somebody writes a document in place and takes their time; or renames it before they write it anew."""
 
-
 import pytest
 
 from ralph_tui.domain.errors import StoreError

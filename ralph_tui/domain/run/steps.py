@@ -103,7 +103,6 @@ class StepLog(Record):
         outcome: StepOutcome,
         reason: str,
         now: datetime,
-        *,
         threshold: int = 0,
         reset_after: float = 0.0,
     ) -> "StepLog":

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -57,8 +58,7 @@ class Controls:
     def __init__(self, root: Path, tell: Callable[[str], None] | None = None) -> None:
         """Control the project at `root`; `tell` receives notices about waits, quarantined and restored files."""
         self.root = root
-        self.attribution, self.journal_attribution = Attribution(), Attribution()
-        """One for the screen and one for the journal, since each attributes a change only once."""
+        self.attribution = Attribution()
         self._tell: Callable[[str], None] = tell or (lambda _: None)
         self._chosen = self._project = Project(root, tell=tell)
 
@@ -188,11 +188,7 @@ class Controls:
         Raises:
             RalphError: The files changed since the preview, or a loop runs; nothing was changed.
         """
-
-        def record(before: ImplementationPlan, after: ImplementationPlan) -> None:
-            for attribution in (self.attribution, self.journal_attribution):
-                attribution.record(before, after, "you undid it")
-
+        record = partial(self.attribution.record, words="you undid it")
         return self._undo().apply(shown, record, self._update_exports)
 
     def _undo(self) -> "Undo":
@@ -277,8 +273,7 @@ class Controls:
 
         def replan(docs: Documents) -> Outcome[ImplementationPlan]:
             after = change(docs.plan)
-            for attribution in (self.attribution, self.journal_attribution):
-                attribution.record(docs.plan, after, words)
+            self.attribution.record(docs.plan, after, words)
             changed = docs.replacing(plan=after)
             if branch and docs.feature:
                 record = docs.project.of(docs.feature).model_copy(update={"branch": branch})

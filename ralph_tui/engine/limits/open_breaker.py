@@ -18,6 +18,7 @@ from ralph_tui.engine.limits.waits import RETRIED, Countdown, forget_retry
 
 BY_CLOCK = "cool-down"
 
+
 async def change_breaker(
     run: RunContext, change: Callable[[CircuitBreaker], CircuitBreaker], reason: str
 ) -> None:

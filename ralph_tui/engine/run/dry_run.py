@@ -1,9 +1,7 @@
 """Predict what the next run would do first, with the functions the run itself uses. Writes nothing, takes no lock."""
 
 import asyncio
-import os
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 
 from pydantic import Field
@@ -13,11 +11,8 @@ from ralph_tui.config.step_settings import WORK
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import TaskStatus, why_chosen
 from ralph_tui.domain.project_state import DECISIONS, ApprovalKind, Phase
-from ralph_tui.domain.run.breaker import BreakerState
-from ralph_tui.engine.commits.task_commits import pending_commits
 from ralph_tui.engine.control.approved_content import (
     Content,
     plan_content,
@@ -25,7 +20,6 @@ from ralph_tui.engine.control.approved_content import (
 )
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.step_records import step_states
-from ralph_tui.engine.control.undo import scratch_store
 from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.decisions.ask_person import (
@@ -37,7 +31,7 @@ from ralph_tui.engine.decisions.ask_person import (
 )
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.phases import discovery, planning, validation
-from ralph_tui.engine.phases.build_loop import lacks_baseline, require_workable, tasks_to_come
+from ralph_tui.engine.phases.build_loop import require_workable
 from ralph_tui.engine.phases.opening_prompts import (
     TaskFacts,
     prompt_of_discovery,
@@ -49,9 +43,9 @@ from ralph_tui.engine.run.before_start import checked_phase, place_to_work, requ
 from ralph_tui.engine.run.phase_order import WHY_NEXT, can_ask, chosen_phase
 from ralph_tui.engine.run.startup import as_begun
 from ralph_tui.engine.session.iteration_result import with_iteration_begun
-from ralph_tui.engine.session.spec import guard_policy, model_of
+from ralph_tui.engine.session.spec import model_of
 from ralph_tui.engine.steps.around_work import steps_after, steps_at_end, steps_before
-from ralph_tui.engine.verification.baseline import Baseline, circumstances
+from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.coverage import (
     blocked_without_check,
     criteria_to_review,
@@ -61,8 +55,7 @@ from ralph_tui.engine.verification.coverage import (
     uncovered_notice,
 )
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, GateRules
-from ralph_tui.engine.verification.gate import all_checks, plan_checks
-from ralph_tui.guard.sandbox.environment import agent_environment
+from ralph_tui.engine.verification.gate import plan_checks
 from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.lock import LoopLock
@@ -144,19 +137,11 @@ class _Preview:
         self._phase = phase
         has_specs = any(spec.criteria for spec in project.read_specs())
         self._why = chosen_phase(docs, request, has_specs=has_specs)[1]
-        self._docs, self._requeued = as_begun(
-            docs,
-            settings,
-            phase,
-            waits=request.interactive,
-            reset_breaker=request.reset_breaker,
-        )
+        self._docs = as_begun(docs, settings, phase).documents
         self._before: list[str] = []
 
     async def look(self) -> NextRun:
         await asyncio.to_thread(self._add_running_loop)
-        if self._requeued:
-            self._before.append(f"Requeued tasks: {shortlist(self._requeued, 5)}.")
         branch = await asyncio.to_thread(self._branch)
         phases = {
             Phase.DISCOVERY: self._discovery,
@@ -175,12 +160,7 @@ class _Preview:
 
     def _branch(self) -> str:
         confined = self._settings.safety.sandbox != "off" and not sandbox_problem()
-        _, name = place_to_work(self._project, self._settings, self._request, sandboxed=confined)
-        pending = pending_commits(self._docs.plan)
-        if name and self._settings.git.commit == "task" and pending:
-            names = shortlist([task.id for task in pending], 5)
-            self._before.append(f"Work of an earlier run is committed first: {names}.")
-        return name
+        return place_to_work(self._project, self._settings, self._request, sandboxed=confined)[1]
 
     def _next_run(self, first: str, end: End | None = None, **more: object) -> NextRun:
         settings = self._settings
@@ -209,7 +189,6 @@ class _Preview:
     def _session(self, what: str, prompt: str | None) -> NextRun:
         if (end := self._end_at_cost_limit()) is not None:
             return self._next_run_ends(end)
-        self._add_waits()
         if prompt is not None:
             prompt += guidance_section([injection.guidance for injection in self._docs.pending])
         size = None if prompt is None else len(prompt)
@@ -219,23 +198,6 @@ class _Preview:
         costs = CostMeter(session=0.0, total=self._docs.project_cost)
         spent = cost_limit_reached(costs, self._settings.safety.cost_limits)
         return spent.end if spent is not None and spent.ends_run else None
-
-    def _add_waits(self) -> None:
-        now, limit = utc_now(), self._settings.limits.rate_limit_per_hour
-        free = self._docs.requests.free_at(limit, now)
-        if free is not None:
-            text = f"The run waits until {_clock(free)}, because it has used up the requests of this hour."
-            self._before.append(text)
-        if self._docs.breaker.state is BreakerState.OPEN:
-            until = self._docs.breaker.half_open_at
-            when = (
-                f" Without an answer, it runs one iteration automatically at {_clock(until)}."
-                if until
-                else ""
-            )
-            self._before.append(
-                f"The circuit breaker is open. The run asks whether to try one more iteration.{when}"
-            )
 
     async def _decision(self, kind: ApprovalKind, content: Content) -> NextRun | str | None:
         last = self._docs.state.decision
@@ -344,12 +306,6 @@ class _Preview:
         preview = self._session(f"The project's checks run{then}.", None)
         return preview.model_copy(update={"checks": checks})
 
-    def _circumstances(self, commands: tuple[str, ...]) -> str:
-        policy = guard_policy(self._project, self._settings, Phase.BUILDING)
-        path = agent_environment(policy, os.environ)["PATH"]
-        with scratch_store(self._project.root) as store:
-            return circumstances(store, self._settings.model_dump_json(), commands, path)
-
     def _rules(self) -> GateRules:
         return ChecksOfRun(self._project.root, self._settings).rules()
 
@@ -375,7 +331,6 @@ class _Preview:
             return self._next_run(
                 f"The run asks about tasks without a check. {uncovered_notice(lacking)}"
             )
-        self._add_owed_steps()
         plan = self._docs.plan
         if plan.is_finished:
             return self._finished(all_done(plan))
@@ -383,13 +338,6 @@ class _Preview:
             return self._next_run_ends(end)
         require_workable(plan)
         return await self._task(rules)
-
-    def _add_owed_steps(self) -> None:
-        pending = self._docs.steps.under_way
-        if pending is not None:
-            names = ", ".join(pending.left)
-            text = f"Pending steps of iteration {pending.iteration} may run: {names}."
-            self._before.append(text)
 
     def _finished(self, reason: str) -> NextRun:
         alone = self._request.only is not None or self._request.once
@@ -406,18 +354,9 @@ class _Preview:
         if task is None:
             return self._next_run_ends(nothing_ready(plan))
         self._docs = self._docs.replacing(plan=plan)
-        self._add_waits()
         guidance = tuple(injection.guidance for injection in self._docs.pending)
         baseline = Baseline(self._project.root, used=building.baseline)
         await asyncio.to_thread(baseline.load)
-        commands = tuple(check.command for check in all_checks(tasks_to_come(plan), rules))
-        contents = await asyncio.to_thread(self._circumstances, commands)
-        if building.baseline and lacks_baseline(baseline, plan, commands, contents):
-            count = plural(len(commands), "check")
-            text = (
-                f"{count[:1].upper()}{count[1:]} run once. Failing checks are added to the prompt."
-            )
-            self._before.append(text)
         checks = plan_checks(task, rules)
         working = plan.with_task(task.id, status=TaskStatus.IN_PROGRESS)
         begun = with_iteration_begun(self._docs.replacing(plan=working))
@@ -476,7 +415,3 @@ class _Preview:
                     what=known.what or known.type,
                     state=known.state,
                 )
-
-
-def _clock(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"

@@ -24,7 +24,7 @@ def make_launch(root: Path, services: RunServices, request: RunRequest | None = 
     """Return the launch of a project, to run or to watch it; without a request, a run builds the plan."""
     chosen = request or RunRequest(only=Phase.BUILDING)
     controls = Controls(root)
-    attributed = replace(services, attribute_event=controls.journal_attribution.attributed)
+    attributed = replace(services, attribute_event=controls.attribution.attributed)
 
     async def run(sink: EventSink) -> LoopFinished:
         run_loop = await asyncio.to_thread(_runner)

@@ -16,7 +16,7 @@ from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.control.step_records import COMMITS_OFF
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.limits.run_limits import RunLimits
-from ralph_tui.engine.steps.step_runner import StepPlace, StepRunner
+from ralph_tui.engine.steps.step_runner import StepRunner
 from ralph_tui.engine.steps.step_types import step_types
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.text_files import inside
@@ -101,9 +101,7 @@ class StepsAroundWork:
             self._run.emit(Notice(level="warning", text=text))
         number = self._run.docs.state.iteration_count + 1
         for name in steps_before(self._run.configured):
-            end = await self._runner.run(
-                name, self._steps[name], StepPlace(iteration=number, task=task)
-            )
+            end = await self._runner.run(name, self._steps[name], iteration=number, task=task)
             if end is not None:
                 return end
         return None
@@ -165,8 +163,13 @@ class StepsAroundWork:
             whens = _whens(complete=bool(left.complete))
             if due_steps(self._run.configured, (name,), *whens):
                 task = self._run.docs.plan.task(left.task_id)
-                place = StepPlace(iteration=left.iteration, task=task, stoppable=False)
-                end = await self._runner.run(name, self._steps[name], place)
+                end = await self._runner.run(
+                    name,
+                    self._steps[name],
+                    iteration=left.iteration,
+                    task=task,
+                    stoppable=False,
+                )
                 if end is not None:
                     return end
             await self._run.project_state.transact(
@@ -180,8 +183,9 @@ class StepsAroundWork:
         if end.status in _NO_END_STEPS or state.stop is StopMode.NOW:
             return end
         for name in steps_at_end(self._run.configured):
-            place = StepPlace(iteration=state.iteration_count, stoppable=False)
-            failed = await self._runner.run(name, self._steps[name], place)
+            failed = await self._runner.run(
+                name, self._steps[name], iteration=state.iteration_count, stoppable=False
+            )
             if failed is not None:
                 return failed if end.exit_code is ExitCode.COMPLETE else end
         return end

@@ -6,7 +6,6 @@ from collections.abc import Callable, Coroutine, Mapping
 
 from ralph_tui.config.step_settings import AGENT, COMMIT, NOOP, README, StepSettings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
 from ralph_tui.domain.formatting import duration, plural
 from ralph_tui.domain.plan.plan import Task
@@ -26,15 +25,6 @@ GRACE_SECONDS = 10.0
 _SHOWN_TAIL = 300
 _RUNS_NOTHING = frozenset({COMMIT, README, NOOP})
 """Types of steps that run no program of the project."""
-
-
-class StepPlace(Model):
-    """Where in a run a step runs."""
-
-    iteration: int
-    task: Task | None = None
-    stoppable: bool = True
-    """Whether a requested stop or pause after the iteration also applies to the step, as it does before the work."""
 
 
 def immediate_stop_requested(state: RalphState) -> bool:
@@ -57,11 +47,22 @@ class StepRunner:
         self._types = types
         self._warned_changed: set[str] = set()
 
-    async def run(self, name: str, step: StepSettings, place: StepPlace) -> End | None:
+    async def run(
+        self,
+        name: str,
+        step: StepSettings,
+        *,
+        iteration: int,
+        task: Task | None = None,
+        stoppable: bool = True,
+    ) -> End | None:
         """Run one step; return an end if it was stopped, or failed so that the run may not continue."""
-        record = self._log.of(name)
+        job = StepJob(
+            name, step, iteration, task, self._run, self._run_limits, self._spec_for, stoppable
+        )
+        record = self._run.docs.steps.of(name)
         if step.once and record.done_at is not None:
-            await self._warn_changed(name, step, record)
+            await self._warn_changed(job, record)
             return None
         now = self._run.clock()
         if record.open_until is not None and record.is_open(now):
@@ -69,100 +70,77 @@ class StepRunner:
             times = plural(record.failures, "failure")
             row = " in a row" if record.failures > 1 else ""
             reason = f"breaker open after {times}{row}, retrying in {left}"
-            self._emit_finished(
-                name, step, place, StepResult(outcome=StepOutcome.SKIPPED, reason=reason)
-            )
+            self._emit_finished(job, StepResult(outcome=StepOutcome.SKIPPED, reason=reason))
             return None
-        attempts = 1 if record.open_until is not None else 1 + step.retries
-        result = await self._attempts(name, step, place, attempts)
+        result = await self._attempts(job, 1 if record.open_until else 1 + step.retries)
         if isinstance(result, End):
             return result
         if result.outcome is not StepOutcome.FAILED:
             return None
-        if result.end is not None:
-            return result.end
-        return None if step.continue_on_error else _failed_end(name, step, result)
+        return result.end or (None if step.continue_on_error else _failed_end(name, step, result))
 
-    async def _warn_changed(self, name: str, step: StepSettings, record: StepRecord) -> None:
+    async def _warn_changed(self, job: StepJob, record: StepRecord) -> None:
         """Report once that a one-time step has changed since it ran, so that the person can reset it."""
-        if name in self._warned_changed:
+        if job.name in self._warned_changed:
             return
-        self._warned_changed.add(name)
-        if await asyncio.to_thread(has_changed, self._run.project, step, record):
+        self._warned_changed.add(job.name)
+        if await asyncio.to_thread(has_changed, self._run.project, job.settings, record):
             text = (
-                f"The step {name} has changed since it ran. "
-                f"To run it again, use `ralph steps --reset {name} --reason TEXT`."
+                f"The step {job.name} has changed since it ran. "
+                f"To run it again, use `ralph steps --reset {job.name} --reason TEXT`."
             )
             self._run.emit(ev.Notice(level="warning", text=text))
 
-    @property
-    def _log(self) -> StepLog:
-        return self._run.docs.steps
-
-    async def _attempts(
-        self, name: str, step: StepSettings, place: StepPlace, attempts: int
-    ) -> StepResult | End:
-        attempt = 1
+    async def _attempts(self, job: StepJob, attempts: int) -> StepResult | End:
+        attempt, retry_delay = 1, job.settings.retry_delay_seconds
         while True:
-            end = await self._end_if_stopped(place)
+            end = await self._end_if_stopped(job)
             if end is not None:
                 return end
-            result = await self._attempt(name, step, place, attempt)
+            result = await self._attempt(job, attempt)
             if result.outcome is StepOutcome.INTERRUPTED:
-                await self._record(name, step, result)
-                self._emit_finished(name, step, place, result, attempt=attempt)
+                await self._record(job, result)
+                self._emit_finished(job, result, attempt=attempt)
                 continue
             passes = result.failure is not None and result.failure.kind.passes
             again = (
                 result.outcome is StepOutcome.FAILED and attempt < attempts and result.end is None
             )
-            delay = step.retry_delay_seconds if again and not passes else None
-            self._emit_finished(name, step, place, result, attempt=attempt, again_in=delay)
+            delay = retry_delay if again and not passes else None
+            self._emit_finished(job, result, attempt=attempt, again_in=delay)
             if result.failure is not None:
                 if await self._run_limits.wait_out(result.failure):
                     continue  # the failure passed with time, so it does not count as an attempt
                 end = self._run_limits.fatal(result.failure) or result.end
                 result = result.model_copy(update={"end": end})
             if not again or result.end is not None:
-                await self._record(name, step, result)
+                await self._record(job, result)
                 return result
             attempt += 1
-            await self._pause(step.retry_delay_seconds, place)
+            await self._pause(retry_delay, job)
 
-    async def _end_if_stopped(self, place: StepPlace) -> End | None:
+    async def _end_if_stopped(self, job: StepJob) -> End | None:
         """Wait while the loop is paused, then return an end if the person asked to stop.
 
         The steps after the work belong to the iteration, so a stop or pause after the iteration lets them run.
         """
         state = self._run.docs.state
-        if place.stoppable or state.pause is StopMode.NOW:
+        if job.stoppable or state.pause is StopMode.NOW:
             await self._run_limits.wait_while_paused()
         state = self._run.docs.state
-        stopping = (
-            state.stop is not StopMode.NONE if place.stoppable else state.stop is StopMode.NOW
-        )
+        stopping = state.stop is not StopMode.NONE if job.stoppable else state.stop is StopMode.NOW
         return interrupted_end(state) if stopping else None
 
-    async def _attempt(
-        self, name: str, step: StepSettings, place: StepPlace, attempt: int
-    ) -> StepResult:
-        job = StepJob(
-            name=name,
-            settings=step,
-            iteration=place.iteration,
-            task=place.task,
-            run=self._run,
-            run_limits=self._run_limits,
-            spec_for=self._spec_for,
-        )
+    async def _attempt(self, job: StepJob, attempt: int) -> StepResult:
+        name, step = job.name, job.settings
         await self._change(lambda log: log.begun(name))
         self._run.emit(
             ev.StepStarted(
                 step=name,
                 kind=step.type,
                 what=step.what,
-                iteration=place.iteration,
-                task_id=place.task.id if place.task else "",
+                iteration=job.iteration,
+                task_id=job.task_id,
                 attempt=attempt,
             )
         )
@@ -196,18 +174,11 @@ class StepRunner:
         finally:
             await gate.end()
 
-    async def _record(self, name: str, step: StepSettings, result: StepResult) -> None:
-        now, breaker = self._run.clock(), step.breaker
-        await self._change(
-            lambda log: log.ended(
-                name,
-                result.outcome,
-                one_line(result.reason, _SHOWN_TAIL),
-                now,
-                threshold=breaker.threshold if breaker else 0,
-                reset_after=breaker.reset_after_seconds if breaker else 0.0,
-            )
-        )
+    async def _record(self, job: StepJob, result: StepResult) -> None:
+        now, breaker = self._run.clock(), job.settings.breaker
+        reason = one_line(result.reason, _SHOWN_TAIL)
+        limits = (breaker.threshold, breaker.reset_after_seconds) if breaker else (0, 0.0)
+        await self._change(lambda log: log.ended(job.name, result.outcome, reason, now, *limits))
 
     async def _change(self, change: Callable[[StepLog], StepLog]) -> None:
         await self._run.project_state.transact(
@@ -215,40 +186,26 @@ class StepRunner:
         )
 
     def _emit_finished(
-        self,
-        name: str,
-        step: StepSettings,
-        place: StepPlace,
-        result: StepResult,
-        *,
-        attempt: int = 1,
-        again_in: float | None = None,
+        self, job: StepJob, result: StepResult, *, attempt: int = 1, again_in: float | None = None
     ) -> None:
-        """Emit the event that an attempt has ended."""
+        told = result.model_dump(exclude={"failure", "end"})
         self._run.emit(
             ev.StepFinished(
-                step=name,
-                kind=step.type,
-                what=step.what,
-                iteration=place.iteration,
-                task_id=place.task.id if place.task else "",
-                outcome=result.outcome,
-                reason=result.reason,
+                step=job.name,
+                kind=job.settings.type,
+                what=job.settings.what,
+                iteration=job.iteration,
+                task_id=job.task_id,
                 attempt=attempt,
                 again_in=again_in,
-                exit_code=result.exit_code,
-                tail=result.tail,
-                sandboxed=result.sandboxed,
-                cost_usd=result.cost_usd,
-                tokens=result.tokens,
-                seconds=result.seconds,
+                **told,
             )
         )
 
-    async def _pause(self, seconds: float, place: StepPlace) -> None:
+    async def _pause(self, seconds: float, job: StepJob) -> None:
         def ends(state: RalphState) -> bool:
             is_asked = {state.stop, state.pause} != {StopMode.NONE}
-            return is_asked if place.stoppable else immediate_stop_requested(state)
+            return is_asked if job.stoppable else immediate_stop_requested(state)
 
         if seconds > 0:
             await unless(self._run.project_state, asyncio.sleep(seconds), ends)

@@ -62,6 +62,8 @@ class StepJob:
         run: The run's context, for ralph's own types.
         run_limits: The limits of the run, for ralph's own types.
         spec_for: Returns the spec of a session, for ralph's own types.
+        stoppable: Whether a requested stop or pause after the iteration also applies to the step, as it does
+            before the work.
     """
 
     name: str
@@ -71,6 +73,11 @@ class StepJob:
     run: RunContext
     run_limits: RunLimits
     spec_for: SpecFor
+    stoppable: bool = True
+
+    @property
+    def task_id(self) -> str:
+        return self.task.id if self.task else ""
 
     @property
     def root(self) -> Path:

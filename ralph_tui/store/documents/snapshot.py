@@ -41,6 +41,7 @@ RETRY_SECONDS = 5.0
 
 LONGEST_PAUSE = 0.1
 
+
 class DocumentSnapshot(NamedTuple):
     """All documents at one moment, with the raw data that a write needs."""
 
@@ -189,8 +190,8 @@ class Snapshots:
         """Keep another name for an invalid file that is about to be replaced."""
         aside = set_aside(path, self._clock(), is_replaced=read.data is not None)
         self._report(
-            f"{path.name} was damaged ({read.problem}) and was set aside as {aside.name}. "
-            "Ralph wrote what it used instead."
+            f"{path.name} was damaged ({read.problem}) and was set aside as {aside.name}, because ralph had to write "
+            "the file. To use your version, correct it and move it back."
         )
 
     def _remember(
