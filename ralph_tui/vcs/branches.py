@@ -43,18 +43,6 @@ class Head:
     commit: str
 
 
-@dataclass(frozen=True)
-class UnfinishedBranch:
-    """The branch of an unfinished task from an earlier run, to which uncommitted changes on it belong.
-
-    Attributes:
-        commit: The last commit that ralph knows on the branch; empty if there was none.
-    """
-
-    branch: str
-    commit: str
-
-
 def read_head(git: Git) -> Head:
     found = git.ask("rev-parse", "--is-inside-work-tree")
     if found.returncode or found.stdout.strip() != b"true":
@@ -117,7 +105,7 @@ def require_unprotected(branch: str, protected: Sequence[str]) -> None:
 def require_clean(
     git: Git,
     head: Head,
-    worked_on: UnfinishedBranch | None,
+    worked_on: Head | None,
     setting: str,
     kept: Collection[str] = (),
 ) -> None:
@@ -126,7 +114,8 @@ def require_clean(
     Uncommitted changes are accepted only if they belong to an unfinished task of an earlier run.
 
     Args:
-        worked_on: The branch of an unfinished task; None if there is none.
+        worked_on: The branch of an unfinished task from an earlier run, with the last commit that ralph knows
+            on it; None if there is none.
         kept: Paths in the project that ralph changed itself; its next commit includes them.
     """
     changed = changed_paths(git, kept)
@@ -141,7 +130,7 @@ def require_clean(
     )
 
 
-def _continues_task(git: Git, head: Head, worked_on: UnfinishedBranch) -> bool:
+def _continues_task(git: Git, head: Head, worked_on: Head) -> bool:
     if head.branch != worked_on.branch:
         return False
     return not worked_on.commit or git.succeeds(

@@ -50,7 +50,6 @@ class MadeCommit:
     """A commit that ralph made.
 
     Attributes:
-        parent: The commit before it; empty for the first of a branch.
         subject: The first line of its message.
         entries: The paths that differ from its parent, relative to the top of the work tree.
         staged: The same, plus the paths that were staged differently before.
@@ -58,7 +57,6 @@ class MadeCommit:
 
     commit: str
     branch: str
-    parent: str
     subject: str
     entries: tuple[ChangedPath, ...]
     staged: tuple[ChangedPath, ...]
@@ -251,7 +249,6 @@ class Committer:
         return MadeCommit(
             commit=commit,
             branch=head.branch,
-            parent=head.commit,
             subject=message.partition("\n")[0],
             entries=entries,
             staged=entries,

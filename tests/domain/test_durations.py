@@ -1,11 +1,7 @@
 """One form of a duration, wherever one is shown."""
 
-import re
-from pathlib import Path
-
 import pytest
 
-import ralph_tui
 from ralph_tui.domain.formatting import duration, took
 
 
@@ -28,18 +24,3 @@ def test_a_duration_is_short_and_names_its_units(seconds: float, shown: str) -> 
 )
 def test_of_what_is_over_in_a_moment_tenths_count(seconds: float, shown: str) -> None:
     assert took(seconds) == shown
-
-
-def test_nobody_else_forms_durations() -> None:
-    own = re.compile(r"\}\s?[smh]\b(?!\w)|\}:\{\w+:02d\}|:\.[01]f\} ?(?:s|min)\b")
-    root = Path(ralph_tui.__file__).parent
-    rooms = ("domain", "engine", "tui", "cli", "demo")
-    found = [
-        f"{path.relative_to(root)}: {line.strip()}"
-        for room in rooms
-        for path in (root / room).rglob("*.py")
-        if path.name != "formatting.py"
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if 'f"' in line and own.search(line) and "{noun}s" not in line
-    ]
-    assert found == []

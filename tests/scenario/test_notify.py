@@ -6,14 +6,12 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.control.request import RunRequest
 from tests.cli.processes import beside, inside
 from tests.engine.test_notifications import hook_of
 from tests.harness.model import serving, serving_in_thread
 from tests.harness.projects import make_project, task
 from tests.harness.real_processes import ralph_environment
-from tests.harness.scenarios import finishes, gives_up, scenario
+from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import play
 
 KEY = "wh-0123456789abcdef"
@@ -70,16 +68,3 @@ def test_a_webhook_without_its_variable_is_found_before_anything_is_spent(
     assert (ran.returncode, dry.returncode) == (3, 3)
     assert "notify.webhook: the environment variable HOOK_KEY is not set." in ran.stderr
     assert ran.stderr.splitlines()[-2:] == dry.stderr.splitlines()[-2:]
-
-
-@pytest.mark.long
-async def test_a_stopped_run_is_told_with_its_reason(tmp_path: Path) -> None:
-    async with hook_of() as hook, serving(scenario(gives_up("a"))) as server:
-        notify = {"webhook": hook.address, "on": ["stopped"]}
-        project = make_project(tmp_path, [task("a")], config={"notify": notify})
-        run = await play(project, server, request=RunRequest(only=Phase.BUILDING))
-    (body,) = hook.bodies
-    assert (body["event"], body["exit_code"]) == ("stopped", 1)
-    assert body["reason"] == run.end.reason
-    assert body["hint"] == run.end.hint
-    assert not [e for e in run.of(ev.Notice) if "notification" in e.text]

@@ -70,8 +70,8 @@ def thinks_after(tool: str) -> str:
     """
 
 
-def in_repository(tmp_path: Path, files: Mapping[str, str] | None = None) -> Path:
-    project = make_project(tmp_path, [task("a"), task("b")], files=files or {})
+def in_repository(tmp_path: Path) -> Path:
+    project = make_project(tmp_path, [task("a"), task("b")])
     shell(f"git init -q -b main && git add -A && {COMMIT} first", project)
     return project
 
@@ -92,8 +92,6 @@ async def played(
     act: Acts,
     tool: str,
     overrides: Mapping[str, object] | None = None,
-    *,
-    job: bool = False,
 ) -> Run:
     """Play a run in which somebody acts while the model thinks after its first tool call."""
 
@@ -103,8 +101,7 @@ async def played(
         await until(lambda: first.tool_id in pause.looked, what="the look after the call")
         guard = pause.guard
         assert guard is not None
-        if not job:  # the CLI's own helpers end by themselves
-            await until(lambda: not guard._left_running, what="the end of what the CLI started")
+        await until(lambda: not guard._left_running, what="the end of what the CLI started")
         await act(project)
         pause.over.set()
 
@@ -139,25 +136,6 @@ async def test_a_persons_commit_between_two_calls_is_told_and_the_run_goes_on(
     head = shell("git rev-parse --short HEAD", project).strip()
     assert (told.branch, told.commits) == ("main", (f"{head} my work",))
     assert told.summary == "tag mine was created"
-
-
-@pytest.mark.long
-async def test_a_commit_during_a_call_stops_the_run(tmp_path: Path, pause: Pause) -> None:
-    project = in_repository(tmp_path)
-
-    async def person(run: Run) -> None:
-        del run
-        await until((project / "going").exists, what="the command")
-        shell(f"{COMMIT} 'whose is this?'; touch go", project)
-
-    waits = "bash: touch going; while [ ! -e go ]; do sleep 0.02; done"
-    pause.over.set()
-    async with serving(scenario(thinks_after(waits), finishes("b"))) as server:
-        run = await play(project, server, meanwhile=person)
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
-    assert "the repository changed while the agent worked: branch main was moved" in run.end.reason
-    assert run.of(ev.RepositoryChanged) == []
-    assert len(run.of(ev.IterationStarted)) == 1
 
 
 BESIDE = (
@@ -211,31 +189,6 @@ async def test_what_an_editor_and_a_person_do_during_a_check_ends_no_run(
     assert len(told.commits) == (sandbox == "auto")
     left = set(shell(f"{places} -o -path '*/objects/info*'", project).split()) - set(before.split())
     assert left <= {".git/FETCH_HEAD", ".git/COMMIT_EDITMSG"}, "nothing of the sandbox stays"
-
-
-LATER = f"""\
-while [ ! -e now ]; do sleep 0.02; done
-env -i PATH=/usr/bin:/bin {COMMIT} sly
-touch committed
-"""
-
-
-@pytest.mark.long
-async def test_a_background_job_that_commits_later_is_the_agents(
-    tmp_path: Path, pause: Pause
-) -> None:
-    project = in_repository(tmp_path, {"later.sh": LATER})
-
-    async def waits(root: Path) -> None:
-        (root / "now").touch()
-        await until((root / "committed").exists, what="the job")
-
-    job = "bash: nohup sh later.sh >/dev/null 2>&1 & echo started"
-    run = await played(project, pause, waits, job, job=True)
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
-    assert "branch main was moved" in run.end.reason
-    assert run.of(ev.RepositoryChanged) == []
-    assert shell("git log -1 --format=%s", project) == "sly\n"
 
 
 DISTURBS = {

@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.errors import LockedError, PlanError
+from ralph_tui.domain.errors import LockedError
 from ralph_tui.domain.events import FailureClass, IterationOutcome, LoopStatus
 from ralph_tui.engine.safety.processes import SESSION_MARK
 from tests.harness.model import serving
@@ -199,16 +199,6 @@ async def test_a_second_loop_is_refused_and_names_the_first(tmp_path: Path) -> N
     async with serving(scenario(finishes("a"))) as server:
         run = await play(project, server, meanwhile=second)
     assert run.end.exit_code == 0
-
-
-async def test_a_plan_with_a_cycle_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
-    tasks = [task("a", dependencies=["b"]), task("b", dependencies=["a"])]
-    project = make_project(tmp_path, tasks)
-    async with serving(scenario(finishes("a"))) as server:
-        with pytest.raises(PlanError, match="a → b → a"):
-            await play(project, server)
-        assert not server.requests
-    assert not (project / ".ralph" / "events.jsonl").exists()
 
 
 @pytest.mark.long

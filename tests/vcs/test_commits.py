@@ -7,7 +7,7 @@ import pytest
 
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.vcs.branches import (
-    UnfinishedBranch,
+    Head,
     branch_name,
     changed_paths,
     check_out,
@@ -44,7 +44,7 @@ def test_the_first_commit_of_a_repository(top: Path) -> None:
     (top / "a").write_text("1\n")
     made = Committer(top, None).commit(CommitRequest("feat: a"))
     assert made is not None
-    assert (made.parent, made.additions) == ("", 1)
+    assert made.additions == 1
     assert git(top, "log", "--format=%s %D").strip() == "feat: a HEAD -> work"
     assert git(top, "status", "--porcelain") == ""
 
@@ -210,11 +210,11 @@ def test_a_branch_is_named_for_the_first_text_that_has_letters(begun: Path) -> N
 def test_changes_of_an_unfinished_task_are_continued_only_on_its_branch(begun: Path) -> None:
     (begun / "a").write_text("half\n")
     here, head = Git(begun), read_head(Git(begun))
-    require_clean(here, head, UnfinishedBranch("work", head.commit), "git.commit")
+    require_clean(here, head, Head("work", head.commit), "git.commit")
     for other in (
         None,
-        UnfinishedBranch("feature/x", head.commit),
-        UnfinishedBranch("work", "1" * 40),
+        Head("feature/x", head.commit),
+        Head("work", "1" * 40),
     ):
         with pytest.raises(SetupError, match=r"1 file has uncommitted changes \(a\)"):
             require_clean(here, head, other, "git.commit")

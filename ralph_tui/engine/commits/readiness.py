@@ -13,7 +13,6 @@ from ralph_tui.store.project import Documents
 from ralph_tui.vcs.branches import (
     Head,
     Prepared,
-    UnfinishedBranch,
     branch_name,
     check_out,
     require_clean,
@@ -127,7 +126,7 @@ def work_place(
     )
 
 
-def worked_on(docs: Documents) -> UnfinishedBranch | None:
+def worked_on(docs: Documents) -> Head | None:
     """Return the branch of an unfinished task, whose uncommitted changes belong to that task; None without one."""
     branch = docs.state.branch
     has_open_work = any(
@@ -135,4 +134,4 @@ def worked_on(docs: Documents) -> UnfinishedBranch | None:
         or (task.commit is not None and task.commit.pending)
         for task in docs.plan.tasks
     )
-    return UnfinishedBranch(branch.name, branch.head) if branch and has_open_work else None
+    return Head(branch.name, branch.head) if branch and has_open_work else None
