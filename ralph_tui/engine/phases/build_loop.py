@@ -30,14 +30,14 @@ from ralph_tui.engine.session.iteration_result import (
     record_iteration,
 )
 from ralph_tui.engine.steps.around_work import StepsAroundWork
-from ralph_tui.engine.verification.baseline import Baseline, require_started
+from ralph_tui.engine.verification.baseline import Baseline, Check, require_started
 from ralph_tui.engine.verification.coverage import (
     blocked_without_check,
     criteria_to_review,
     may_start,
 )
 from ralph_tui.engine.verification.evidence.examine import Examined
-from ralph_tui.engine.verification.gate import Check, all_checks, plan_checks
+from ralph_tui.engine.verification.gate import all_checks, plan_checks
 from ralph_tui.store.project import Documents
 
 WHOLE_PLAN = RunRequest(only=Phase.BUILDING)

@@ -15,8 +15,8 @@ from ralph_tui.domain.verification.verification import (
     VerificationOutcome,
 )
 from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.verification.baseline import Check
 from ralph_tui.engine.verification.failure_report import failure_report
-from ralph_tui.engine.verification.gate import Check
 from ralph_tui.store.project import Documents
 
 HOW_TO_END = "marked complete by hand"

@@ -23,7 +23,7 @@ from ralph_tui.engine.prompts.prompts import (
     section,
 )
 from ralph_tui.engine.session.prompt_memory import learnings_for, memory_for
-from ralph_tui.engine.verification.gate import Check
+from ralph_tui.engine.verification.baseline import Check
 from ralph_tui.store.project import Documents, Project
 
 TEXT_LIMIT = 40_000

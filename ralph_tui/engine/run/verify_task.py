@@ -22,10 +22,11 @@ from ralph_tui.engine.safety.command_sandbox import (
     remove_mount_points,
 )
 from ralph_tui.engine.session.spec import guard_policy
+from ralph_tui.engine.verification.baseline import Check
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, GateRules
 from ralph_tui.engine.verification.evidence.examine import Examined
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
-from ralph_tui.engine.verification.gate import Check, Gate, all_checks, gate_environment
+from ralph_tui.engine.verification.gate import Gate, all_checks, gate_environment
 from ralph_tui.guard.guard import Guard
 from ralph_tui.guard.sandbox.environment import agent_environment, hidden_names
 from ralph_tui.guard.worker import CommandJudge

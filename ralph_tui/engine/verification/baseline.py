@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import Literal
 
 from pydantic import Field, ValidationError
 
@@ -40,15 +40,15 @@ from ralph_tui.store.backup.check_store import CheckStore
 from ralph_tui.vcs.snapshots import SnapshotStore
 
 
-class PlannedCheck(Protocol):
-    """A command that the gate will run; see `gate.Check`."""
+class Check(Model):
+    """One command the gate will run."""
 
-    @property
-    def command(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def setting(self) -> str: ...
+    command: str
+    source: Literal["backpressure", "criterion"]
+    own: bool = False
+    """Whether the command is among the task's own criteria."""
+    setting: str = ""
+    """The setting that names another command in place of a check of the project."""
 
 
 _NO_TESTS = 5
@@ -444,7 +444,7 @@ def _last_line(output: str, pattern: re.Pattern[str] | None = None) -> str:
 
 def require_started(
     root: Path,
-    checks: Sequence[PlannedCheck],
+    checks: Sequence[Check],
     examined: Mapping[str, Examined],
     tasks: Sequence[Task],
     hidden: Sequence[str],

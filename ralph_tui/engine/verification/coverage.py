@@ -32,9 +32,7 @@ def uncovered(
         for task in plan.tasks
         if task.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)
         and not task.held
-        and not plan_checks(task, rules)
-        and not criteria_to_review(task, building, rules.checks)
-        and not task.may_be_unverified
+        and not may_start(task, building, rules)
     )
 
 

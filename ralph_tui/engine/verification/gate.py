@@ -7,10 +7,8 @@ import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.formatting import duration, shortlist
@@ -37,7 +35,7 @@ from ralph_tui.engine.safety.command_sandbox import (
     set_aside_run_by_others,
     unconfined,
 )
-from ralph_tui.engine.verification.baseline import Baseline, circumstances
+from ralph_tui.engine.verification.baseline import Baseline, Check, circumstances
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.project_checks import GateRules
@@ -65,17 +63,6 @@ Permit = Callable[[str, Verdict], Awaitable[Ruling]]
 async def deny_unattended(command: str, verdict: Verdict) -> Ruling:
     del command, verdict
     return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
-
-
-class Check(Model):
-    """One command the gate will run."""
-
-    command: str
-    source: Literal["backpressure", "criterion"]
-    own: bool = False
-    """Whether the command is among the task's own criteria."""
-    setting: str = ""
-    """The setting that names another command in place of a check of the project."""
 
 
 def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:

@@ -198,6 +198,14 @@ class JudgeTree(PlacedTree):
     def _bytecode(self) -> Path:
         return self.place / "bytecode"
 
+    def bytecode_here(self) -> Path | None:
+        """Return where checks in place keep bytecode: Python would run the project's, which an agent can write, instead of the sources."""
+        own = self.place / "bytecode-here"
+        if self._lock is None:
+            return None
+        own.mkdir(mode=0o700, exist_ok=True)
+        return own
+
     def command(self, text: str) -> str:
         if self._confined:
             return text

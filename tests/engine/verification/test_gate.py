@@ -19,11 +19,10 @@ from ralph_tui.domain.verification.verification import (
     ReceiptStatus,
 )
 from ralph_tui.engine.phases.build_loop import passing_already
-from ralph_tui.engine.verification.baseline import Baseline, require_started
+from ralph_tui.engine.verification.baseline import Baseline, Check, require_started
 from ralph_tui.engine.verification.check_command import KEPT_BYTES, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import (
-    Check,
     Gate,
     Review,
     all_checks,

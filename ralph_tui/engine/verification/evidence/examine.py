@@ -232,7 +232,6 @@ class Examiner:
             known_as: The check in the plan, if it runs through another program.
         """
         await self.start()
-        await asyncio.to_thread(self._base.forget_bytecode)
         before = self._before(known_as or command)
         since = clock()
         here = await self._run_with_reports(command)
@@ -254,7 +253,8 @@ class Examiner:
             question = f"the trusted base is not known: {inspection.trouble}"
             return examined.model_copy(update={"question": question}), inspection
         if inspection.faults:
-            question = f"the installed packages changed: {shortlist(inspection.faults, _NAMED)}"
+            named = shortlist(inspection.faults, _NAMED)
+            question = f"installed packages or settings outside the project changed: {named}"
             return examined.model_copy(
                 update={"question": question, "for_person": True}
             ), inspection
@@ -612,13 +612,16 @@ class Examiner:
         cwd, files = (tree.cwd, tree.root) if tree else (self._root, self._root)
         command = tree.command(check) if tree else check
         editable = await asyncio.to_thread(lambda: tuple(editable_paths(self._root)))
-        own = join_environments(self._environment, tree.variables(editable) if tree else {})
+        bytecode = None if tree else self.tree.bytecode_here()
+        variables = {"PYTHONPYCACHEPREFIX": str(bytecode)} if bytecode else {}
+        variables |= tree.variables(editable) if tree else {}
+        own = join_environments(self._environment, variables)
         run = CommandRun(
             command=with_pipe_failures(command),
             check=check,
             cwd=cwd,
             environment=own,
-            writable=(directory,),
+            writable=(directory, bytecode) if bytecode else (directory,),
             mounts=tree.mounts if tree else (),
             limit_seconds=limit,
         )

@@ -1,4 +1,4 @@
-"""Tell which installed packages are no longer as their installer left them."""
+"""Tell which installed packages are no longer as their installer left them, and which settings outside the project changed."""
 
 import base64
 import csv
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
 from ralph_tui.engine.verification.detection.directory_files import read_start
+from ralph_tui.engine.verification.evidence.check_names import is_runner_settings, lints
 
 _PROJECT_PARENTS = ("packages", "apps", "libs", "services", "modules")
 _QUOTED_PATH = re.compile(r"""['"](/[^'"\n]+)['"]""")
@@ -21,6 +22,11 @@ _IN_VENV = re.compile(r"(.*)/(?:bin|lib/python[^/]*/site-packages)/[^/]+")
 _CACHES = EXCLUDED_DIRECTORIES - {"node_modules"}
 _UNRECORDED = ("/RECORD", "/direct_url.json", ".pyc")
 _START = frozenset({"sitecustomize.py", "usercustomize.py"})
+_PERSONAL = (
+    ".cargo/config", ".cargo/config.toml", ".m2/settings.xml", ".gradle/gradle.properties", ".gradle/init.gradle",
+    ".bundle/config", ".config/go/env", ".local/lib/python*/site-packages/usercustomize.py",
+)  # fmt: skip
+"""Settings of tools that hold for every project below a directory."""
 
 
 def editable_paths(root: Path) -> Iterator[Path]:
@@ -50,6 +56,23 @@ def installed(root: Path, ignored: Iterable[str]) -> dict[str, str]:
     return {
         os.path.relpath(unit, root): _identity(Path(unit)) for top in tops for unit in _units(top)
     }
+
+
+def settings_around(root: Path) -> dict[str, str]:
+    """Return what identifies each settings file of tools above the project and in the person's home. Blocks."""
+    home = Path.home()
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    above = {*root.parents, home}
+    found = [
+        entry
+        for top in (*above, config)
+        for entry in _entries(top)
+        if is_runner_settings(entry.name) or (top == config and lints((entry.name,)))
+    ]
+    paths = [one.path for e in found for one in (e, *_entries(Path(e.path)))]
+    paths += [str(path) for top in above for name in _PERSONAL for path in top.glob(name)]
+    named = {os.path.relpath(path, root): _digest(path) for path in paths}
+    return {name: digest for name, digest in named.items() if digest and name.startswith("../")}
 
 
 def _units(top: Path) -> Iterator[str]:
@@ -110,14 +133,15 @@ def _same(before: str, now: str) -> bool:
 def changed_packages(
     root: Path, known: Mapping[str, str], now: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return what is wrong with the installed packages, as sentences. Blocks.
+    """Return what is wrong with the installed packages and the settings outside the project, as sentences. Blocks.
 
     A package is explained by the record of its installer, if that is new or as it was. New packages are fine, unless
     they take the place of something.
     """
     records: dict[str, Mapping[str, set[str]]] = {}
-    found = []
-    for unit in sorted(now):
+    outside = sorted(u for u in {*known, *now} if u.startswith("../"))
+    found = [f"{unit} changed" for unit in outside if known.get(unit) != now.get(unit)]
+    for unit in sorted(now.keys() - {*outside}):
         before = known.get(unit)
         fault = "is not as it was installed" if before else _takes_place(root, unit, known)
         if not fault or (before and _same(before, now[unit])):

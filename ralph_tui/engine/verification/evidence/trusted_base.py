@@ -11,7 +11,6 @@ import hashlib
 import os
 import re
 import sys
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -21,7 +20,7 @@ from typing import Literal
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES, is_source
+from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.evidence.allowed_changes import allowed_by_text
 from ralph_tui.engine.verification.evidence.check_inputs import (
     CheckInputs,
@@ -45,6 +44,7 @@ from ralph_tui.engine.verification.evidence.classify import (
 from ralph_tui.engine.verification.evidence.installed_packages import (
     changed_packages,
     installed,
+    settings_around,
     site_packages,
 )
 from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks, is_own_lock
@@ -174,8 +174,6 @@ class TrustedBase:
         """
         self._task_id = name = self._key(task_id)
         before = self._record
-        if before.base and before.left is None:  # a session that did not end
-            forget_bytecode(self._root, before.since)
         try:
             now = self.trees.take()
             base = self._with_persons_changes(before, now)
@@ -200,7 +198,6 @@ class TrustedBase:
                     "tasks": {name: now, **tasks} if name else tasks,
                     "ended": {n: tree for n, tree in before.ended.items() if n in tasks},
                     "inputs": tuple(dict.fromkeys((*named, *loaded))),
-                    "since": time.time_ns(),
                     "packages": self._trusted_packages(agreed=bool(settled)),
                 }
             )
@@ -208,16 +205,11 @@ class TrustedBase:
 
     def end(self) -> None:
         record = self._record
-        forget_bytecode(self._root, record.since)
         with contextlib.suppress(SetupError, OSError):
             now = self.trees.take()
             ended = {**record.ended, self._task_id: now} if self._task_id else record.ended
             changed = {"left": now, "ended": ended, "packages_left": self._installed()}
             self._save(record.model_copy(update=changed))
-
-    def forget_bytecode(self) -> None:
-        if self._record.base and self._record.left is None:
-            forget_bytecode(self._root, self._record.since)
 
     def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
         record = self._record
@@ -323,7 +315,7 @@ class TrustedBase:
     # Installed packages.
 
     def _installed(self) -> dict[str, str]:
-        return installed(self._root, self.trees.ignored())
+        return installed(self._root, self.trees.ignored()) | settings_around(self._root)
 
     def _trusted_packages(self, *, agreed: bool) -> dict[str, str]:
         """Return the trusted packages: what was there before an agent worked, and what the person changed or decided."""
@@ -553,23 +545,3 @@ def _listed(paths: Iterable[str], context: Context) -> frozenset[str]:
     own = (PurePosixPath(path) for path in paths if not context.is_check(path, b"x"))
     compiled = [path for path in own if path.suffix in _COMPILED]
     return frozenset(name for one in compiled for name in (one.name, f"{one.stem}.o"))
-
-
-def forget_bytecode(root: Path, since: int) -> None:
-    """Delete bytecode written since a time, because Python would run it instead of the sources. Blocks.
-
-    Args:
-        since: The time, in nanoseconds.
-    """
-    caches = []
-    for directory, names, _ in os.walk(root):
-        caches += [Path(directory, "__pycache__")] if "__pycache__" in names else []
-        names[:] = [name for name in names if name not in EXCLUDED_DIRECTORIES]
-    for site in site_packages(root):
-        for package in ("pytest", "_pytest", "pluggy"):
-            caches += (site / package).rglob("__pycache__")
-    for cache in caches:
-        with contextlib.suppress(OSError):
-            for entry in list(os.scandir(cache)):
-                if entry.stat(follow_symlinks=False).st_ctime_ns >= since:
-                    Path(entry.path).unlink()

@@ -113,6 +113,8 @@ def test_what_means_the_same_is_no_change(path: str, old: str, new: str, same: b
     [
         ("pyproject.toml", '[project]\nversion = "1"\n', '[project]\nversion = "2"\n', Side.PRODUCT),
         ("pyproject.toml", "[tool.pytest.ini_options]\nx = 1\n", "[tool.pytest.ini_options]\nx = 2\n", Side.CHECK),
+        ("pyproject.toml", "", '[tool.uv]\noverride-dependencies = ["pytest @ file:///fake"]\n', Side.CHECK),
+        ("pyproject.toml", "", '[tool.uv]\nindex-url = "https://example.org"\n', Side.PRODUCT),
         ("package.json", '{"dependencies": {}}', '{"dependencies": {"a": "1"}}', Side.PRODUCT),
         ("package.json", '{"scripts": {"test": "jest"}}', '{"scripts": {"test": "true"}}', Side.CHECK),
         ("go.mod", "module m\n", "module m\n\nrequire x v1\n", Side.PRODUCT),

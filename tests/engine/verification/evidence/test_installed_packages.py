@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.verification.evidence.installed_packages import changed_packages, installed
+from ralph_tui.engine.verification.evidence.installed_packages import (
+    changed_packages,
+    installed,
+    settings_around,
+)
 from tests.engine.verification.evidence.projects import Changes, write
 
 SITE = ".venv/lib/python3.11/site-packages"
@@ -32,12 +36,16 @@ FILES = {
 }
 
 
+def everything(root: Path) -> dict[str, str]:
+    return installed(root, TOPS) | settings_around(root)
+
+
 def faults(root: Path, changes: Changes) -> tuple[str, ...]:
     own = {f"{SITE}/own-1.dist-info/direct_url.json": f'{{"url": "file://{root}"}}'}
-    write(root, {**FILES, **own})
-    known = installed(root, TOPS)
+    write(root, {**FILES, **own, "../.npmrc": ""})
+    known = everything(root)
     write(root, changes)
-    return changed_packages(root, known, installed(root, TOPS))
+    return changed_packages(root, known, everything(root))
 
 
 @pytest.mark.parametrize(
@@ -58,6 +66,9 @@ def faults(root: Path, changes: Changes) -> tuple[str, ...]:
             {f"{SITE}/evil.pth": "import os; os._exit(0)\n"},
             f"{SITE}/evil.pth runs with every Python, but belongs to no installed package",
         ),
+        # Settings above the project.
+        ({"../.npmrc": None}, "../.npmrc changed"),
+        ({"../.cargo/config.toml": "", "../notes.md": ""}, "../.cargo/config.toml changed"),
         # An upgrade, which the record of the new version explains.
         (
             {
@@ -74,7 +85,7 @@ def faults(root: Path, changes: Changes) -> tuple[str, ...]:
 def test_which_changes_of_installed_packages_are_faults(
     tmp_path: Path, changes: Changes, fault: str
 ) -> None:
-    assert faults(tmp_path, changes) == ((fault,) if fault else ())
+    assert faults(tmp_path / "code", changes) == ((fault,) if fault else ())
 
 
 def test_a_time_that_is_set_back_does_not_hide_a_change(tmp_path: Path) -> None:

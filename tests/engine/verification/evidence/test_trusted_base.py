@@ -6,10 +6,7 @@ import pytest
 
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.engine.verification.evidence.check_inputs import CheckInputs
-from ralph_tui.engine.verification.evidence.settings_parts import (
-    controlling_part,
-    with_original_part,
-)
+from ralph_tui.engine.verification.evidence.settings_parts import with_original_part
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.engine.verification.evidence.projects import PROJECT, Changes, write
@@ -203,16 +200,6 @@ def test_where_parts_cannot_be_told_apart_the_whole_original_counts(
     name: str, current: str, original: str, merged: str
 ) -> None:
     assert with_original_part(name, current.encode(), original.encode()) == merged.encode()
-
-
-def test_what_takes_the_place_of_pytest_steers_and_dependencies_do_not() -> None:
-    before = b'[project]\nname = "x"\n'
-    fake = b'[tool.uv]\noverride-dependencies = ["pytest @ file:///tmp/fake"]\n'
-    assert controlling_part("pyproject.toml", before + fake) != controlling_part(
-        "pyproject.toml", before
-    )
-    more = before + b'dependencies = ["rich"]\n[tool.uv]\nindex-url = "https://example.org"\n'
-    assert controlling_part("pyproject.toml", more) == controlling_part("pyproject.toml", before)
 
 
 @pytest.mark.long
