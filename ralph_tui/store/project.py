@@ -105,6 +105,7 @@ class Project:
         self._undone: list[str] = []
         self._messages_lock = threading.Lock()
         self._cleaned_at: datetime | None = None
+        self._was_there = False
         self._mirror = mirror.Mirror(self.layout, self._report, self._add_undone, clock)
         self._snapshots = Snapshots(self.layout, clock, self._report, self._mirror)
 
@@ -122,10 +123,10 @@ class Project:
         """
         here = start.resolve()
         for directory in upwards(here):
-            if os.path.lexists(Layout(directory).dot):
-                return cls(directory, feature)
             if (lost := mirror.missing_state(directory)) is not None:
                 raise lost
+            if os.path.lexists(Layout(directory).dot):
+                return cls(directory, feature)
         raise StoreError(
             f"No ralph project in {here} or above it.",
             "Run `ralph init` in your project. To see how ralph works, run `ralph demo`.",
@@ -133,7 +134,7 @@ class Project:
 
     def create(self) -> None:
         """Create `.ralph` and its missing directories."""
-        if not os.path.lexists(self.layout.dot):
+        if not os.path.lexists(self.layout.dot) or mirror.missing_state(self.root):
             self._mirror.renew()
         project_dir.make(self.layout)
 
@@ -381,10 +382,12 @@ class Project:
 
     def _require_dot(self) -> None:
         """Refuse unless `.ralph` is a directory inside the project. A missing one is never recreated."""
-        lost = None if os.path.lexists(self.layout.dot) else mirror.missing_state(self.root)
-        if lost is not None:
+        # An editor may rename the plan before it writes, while this process works on it.
+        is_there = self._was_there and os.path.lexists(self.layout.dot)
+        if not is_there and (lost := mirror.missing_state(self.root)) is not None:
             raise lost
         project_dir.require(self.layout)
+        self._was_there = True
 
     def _add_undone(self, message: str) -> None:
         with self._messages_lock:

@@ -98,12 +98,18 @@ def test_without_a_copy_there_is_nothing_to_restore(tmp_path: Path) -> None:
         Project.find(tmp_path)
 
 
+@pytest.mark.parametrize("is_clone", [False, True])
 def test_a_new_project_at_the_same_place_does_not_write_over_the_old_ones_copy(
-    project: Project,
+    project: Project, is_clone: bool
 ) -> None:
     worked_on(project)
     shutil.rmtree(project.layout.dot)
     fresh = Project(project.root)
+    if is_clone:  # of a repository with ralph's settings
+        project.layout.dot.mkdir()
+        project.layout.config.write_text("git: {}\n")
+        with pytest.raises(StoreError, match=r"has no plan and no state\. Ralph has a copy"):
+            fresh.transact(count_up)
     fresh.create()
     fresh.transact(count_up)
     directory = mirror_of(project.root)
@@ -159,10 +165,6 @@ def test_a_restore_that_fails_leaves_no_half_of_a_project(
     assert project.load() == before
 
 
-def _copies(directory: Path) -> list[Path]:
-    return [mirror_of(directory / name) for name in ("old", "new")]
-
-
 def test_copies_of_projects_long_gone_are_forgotten(project: Project, tmp_path: Path) -> None:
     for name in ("old", "new"):
         other = Project(tmp_path / name)
@@ -172,7 +174,7 @@ def test_copies_of_projects_long_gone_are_forgotten(project: Project, tmp_path: 
         shutil.rmtree(tmp_path / name)
     past = time.time() - 2 * mirror.KEPT_SECONDS
     os.utime(mirror_of(tmp_path / "old"), (past, past))
-    reset = [directory.with_name(f"{directory.name}.previous") for directory in _copies(tmp_path)]
+    reset = [Path(f"{mirror_of(tmp_path / name)}.previous") for name in ("old", "new")]
     for directory, when in zip(reset, (past, time.time()), strict=True):
         shutil.copytree(mirror_of(tmp_path / "new"), directory)
         os.utime(directory, (when, when))

@@ -86,15 +86,6 @@ def previous_of(root: Path) -> Path:
     return directory.with_name(f"{directory.name}{PREVIOUS}")
 
 
-def restore_previous_copy(root: Path) -> None:
-    """Replace the current copy with the one made before the last reset, if there is one."""
-    previous = previous_of(root)
-    if previous.is_dir():
-        directory = mirror_of(root)
-        _remove(directory)
-        previous.rename(directory)
-
-
 class Mirror:
     """Keeps the copy of one project, and undoes what an agent's commands change in its documents.
 
@@ -362,12 +353,18 @@ def copied_at(root: Path) -> datetime | None:
 
 
 def missing_state(root: Path) -> StoreError | None:
-    """Return the error for a project whose `.ralph` is missing although a copy exists, else None."""
-    since = copied_at(root)
+    """Return the error for a project without a state in `.ralph` although a copy exists, else None.
+
+    The copy may be an earlier project's in the same place, such as before a new clone.
+    """
+    layout = Layout(root)
+    own = (layout.plan, layout.state, layout.events, layout.project)
+    since = None if any(map(os.path.lexists, own)) else copied_at(root)
     if since is None:
         return None
+    lacks = "has no plan and no state" if os.path.lexists(layout.dot) else "is missing"
     return StoreError(
-        f"{root / '.ralph'} is missing. Ralph has a copy of its state from {since:%Y-%m-%d %H:%M:%S} UTC.",
+        f"{layout.dot} {lacks}. Ralph has a copy of its state from {since:%Y-%m-%d %H:%M:%S} UTC.",
         "Restore the copy with `ralph restore`, or start over with `ralph init`.",
     )
 

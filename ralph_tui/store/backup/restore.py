@@ -15,7 +15,6 @@ from ralph_tui.store.backup.mirror import (
     has_work,
     mirror_of,
     previous_of,
-    restore_previous_copy,
 )
 from ralph_tui.store.io.files import (
     DamagedError,
@@ -37,8 +36,9 @@ def restore_from_mirror(root: Path) -> tuple[str, ...]:
     layout = Layout(root.resolve())
     directory, previous = mirror_of(layout.root), previous_of(layout.root)
     with explained("restore", layout.dot):
-        if _is_bare(layout) and not has_work(layout.root):
-            restore_previous_copy(layout.root)
+        if _is_bare(layout) and not has_work(layout.root) and previous.is_dir():
+            shutil.rmtree(directory, ignore_errors=True)
+            previous.rename(directory)
         if not has_work(layout.root):
             raise StoreError(
                 f"There is no copy of the state of {layout.root}.", "Run `ralph init`."
