@@ -3,6 +3,7 @@
 The descriptions appear in the file that `ralph init` writes, in docs/settings.md and in the JSON Schema.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
@@ -30,7 +31,20 @@ DETECTED = "detected"
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Percent = Annotated[int, Field(ge=1, lt=INTERRUPT_PERCENT)]
-Text = Annotated[str, Field(min_length=1)]
+
+
+def _require_text(value: str) -> str:
+    try:
+        is_data = isinstance(json.loads(value), dict | list)
+    except ValueError:
+        return value
+    if is_data:
+        msg = f"must be text, not the JSON {value}"
+        raise ValueError(msg)
+    return value
+
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_require_text)]
 
 
 def _require_one_line(value: str) -> str:
@@ -79,8 +93,8 @@ _NO_COMMANDS = frozenset({"none", "null", "off", "no", "false", "-"})
 
 
 def _require_command(text: str) -> str:
-    if text.strip().lower() in _NO_COMMANDS:
-        msg = f"is a command or {DETECTED!r}, and {text!r} is no command; `true` is one that always passes"
+    if text.strip().lower() in _NO_COMMANDS or text.strip().replace(".", "").isdigit():
+        msg = f"takes a command, and {text!r} is no command; `true` is a check that always passes"
         raise ValueError(msg)
     return text
 
@@ -141,9 +155,9 @@ class BuildingSettings(PhaseExtras):
 
     max_iterations: Positive = Field(100, description="Maximum number of iterations in one run.")
     backpressure: Annotated[
-        tuple[Text, ...],
+        tuple[Command, ...],
         BeforeValidator(
-            _detected_as_list, json_schema_input_type=tuple[Text, ...] | Literal["detected"]
+            _detected_as_list, json_schema_input_type=tuple[Command, ...] | Literal["detected"]
         ),
     ] = Field(
         (DETECTED,),
@@ -256,11 +270,11 @@ class SafetySettings(Model):
         (),
         description="Variables that checks may read although their names suggest secrets, such as DJANGO_SECRET_KEY.",
     )
-    blocked_commands: tuple[Text, ...] = Field(
+    blocked_commands: tuple[Command, ...] = Field(
         ("rm -rf", "docker rm", "pip install", "python -m venv"),
         description="Commands that the agent may never run. The four defaults are blocked only where the guard judges them harmful.",
     )
-    ask_commands: tuple[Text, ...] = Field(
+    ask_commands: tuple[Command, ...] = Field(
         (),
         description="Commands (such as npm publish) and tools (such as WebFetch) that need your approval each time.",
     )
@@ -417,7 +431,7 @@ class NotifySettings(Model):
         HAPPENINGS,
         description="Events that send a notification: waiting (for you), stopped, done, failed. See docs/run-options.md.",
     )
-    commands: tuple[Text, ...] = Field(
+    commands: tuple[Command, ...] = Field(
         (),
         description="Shell commands that receive the notification as JSON on standard input. They run in the sandbox, for at most 30 s.",
     )

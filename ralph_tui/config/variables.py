@@ -1,6 +1,6 @@
 """Expand references such as `${NAME}` in settings to the values of environment variables."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -26,26 +26,11 @@ WEBHOOK = "notify.webhook"
 
 def expanded(entry: Entry, environ: Mapping[str, str]) -> Entry:
     """Return the entry with its variables expanded, and the original text in `written`."""
-    if not _has_reference(entry.value) or entry.key == WEBHOOK:
+    if "${" not in str(entry.value) or entry.key == WEBHOOK:
         return entry
     return replace(
         entry, value=_expanded_value(entry, entry.value, "", environ), written=entry.value
     )
-
-
-def _has_reference(value: object) -> bool:
-    return any("${" in text for text in _texts(value))
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _texts(part)
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _texts(part)
 
 
 def _expanded_value(entry: Entry, value: object, below: str, environ: Mapping[str, str]) -> object:
