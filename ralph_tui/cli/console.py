@@ -12,12 +12,19 @@ from ralph_tui.domain.sanitize import inert, one_line
 
 def out(text: str = "") -> None:
     """Print one line of data; keep its spaces, drop control characters and line breaks."""
-    sys.stdout.write(" ".join(inert(text).splitlines()) + "\n")
+    _to_stdout(" ".join(inert(text).splitlines()) + "\n")
+
+
+def _to_stdout(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:  # as with `ralph init | head -1`, which must not stop in the middle
+        discard_stdout()
 
 
 def out_json(value: object) -> None:
     """Print a JSON document, in ASCII so that hostile text in it is inert."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=True) + "\n")
+    _to_stdout(json.dumps(value, indent=2, ensure_ascii=True) + "\n")
 
 
 def note(text: str) -> None:
@@ -45,7 +52,7 @@ def fail(error: RalphError) -> None:
 def out_facts(facts: Mapping[str, str]) -> None:
     width = max(map(len, facts), default=0)
     for name, value in facts.items():
-        sys.stdout.write(f"{name.ljust(width)}  {one_line(value, 500)}\n")
+        _to_stdout(f"{name.ljust(width)}  {one_line(value, 500)}\n")
 
 
 def out_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
@@ -54,7 +61,7 @@ def out_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
     widths = [max(len(row[i]) for row in lines) for i in range(len(head) - 1)]
     for row in lines:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        sys.stdout.write("  ".join([*cells, row[-1]]).rstrip() + "\n")
+        _to_stdout("  ".join([*cells, row[-1]]).rstrip() + "\n")
 
 
 def discard_stdout() -> None:

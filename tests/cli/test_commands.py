@@ -235,12 +235,16 @@ def test_tasks_are_listed_inert(project: Path) -> None:
     assert [task["id"] for task in json.loads(pending.stdout)] == ["task-002", "task-003"]
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_reader_that_leaves_early_is_no_error(project: Path, unbuffered: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "unbuffered"), [("tasks", ""), ("tasks", "1"), ("init -C new --no-python", "1")]
+)
+def test_a_reader_that_leaves_early_is_no_error_and_stops_nothing_in_the_middle(
+    project: Path, command: str, unbuffered: str
+) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-m", "ralph_tui", "tasks"],
+        [sys.executable, "-m", "ralph_tui", *command.split()],
         cwd=project,
         env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         stdout=writer,
@@ -248,7 +252,8 @@ def test_a_reader_that_leaves_early_is_no_error(project: Path, unbuffered: str) 
         check=False,
     )
     os.close(writer)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, b"is a ralph project, too" in done.stderr) == (0, "new" in command)
+    assert (project / "new" / "AGENTS.md").is_file() == ("new" in command)
 
 
 def test_a_person_marks_what_a_task_touches_and_shows(tmp_path: Path) -> None:

@@ -321,24 +321,6 @@ def test_restore_after_a_reset_overwrites_no_new_work(project: Project) -> None:
     assert ".previous" in done.stdout + done.stderr
 
 
-def test_reset_does_all_of_it_when_nobody_reads_what_it_says(project: Project) -> None:
-    root = used(project).root
-    (root / "specs/other.txt").write_text("")  # so that the specs are named one by one
-    names = [f"{number}-{'x' * 120}.md" for number in range(99)]
-    for name in names:
-        (root / "specs" / name).write_text("")
-    project.transact(lambda docs: docs.with_state(specs=("a.md", *names)))
-    reading, writing = os.pipe()
-    os.close(reading)
-    with os.fdopen(writing, "wb") as nobody:
-        words = [sys.executable, "-m", "ralph_tui", "reset", "--yes"]
-        subprocess.run(words, cwd=root, stdout=nobody, stderr=subprocess.PIPE, check=False)
-    assert not list((root / "specs").glob("*.md"))
-    assert not project.layout.events.exists()
-    assert inside("restore", cwd=root).returncode == 0
-    assert project.load().pending[0].guidance == "later"
-
-
 def test_reset_can_keep_the_specs(project: Project) -> None:
     inside("reset", "--yes", "--keep-specs", cwd=used(project).root)
     assert (project.root / "specs/a.md").exists()

@@ -51,41 +51,34 @@ def reset(
     lock = LoopLock(project.layout)
     lock.acquire("reset")  # held until the end, so that no loop starts while the person decides
     try:
-        written = project.look().state.specs
-        report = _reset(project.layout, written, keep_specs=keep_specs, yes=yes)
+        _reset(project.layout, project.look().state.specs, keep_specs=keep_specs, yes=yes)
     finally:
         lock.release()
     project.create()
-    # Print last: a closed pipe, as with `| head`, ends the program.
-    for line in report:
-        out(line)
 
 
-def _reset(layout: "Layout", written: tuple[str, ...], *, keep_specs: bool, yes: bool) -> list[str]:
+def _reset(layout: "Layout", written: tuple[str, ...], *, keep_specs: bool, yes: bool) -> None:
     from ralph_tui.store.reset import foreign_entries, made_by_ralph
     from ralph_tui.store.reset import reset as remove
 
     found = made_by_ralph(layout, written, keep_specs=keep_specs)
     if not found:
-        return ["There is nothing to remove."]
+        out("There is nothing to remove.")
+        return
     names = [str(path.relative_to(layout.root)) for path in found]
     if not yes:
         _ask(names)
     is_kept = remove(layout, found, note)
-    others = [str(path.relative_to(layout.root)) for path in foreign_entries(layout)]
-    return [
-        *(f"removed  {name}" for name in names),
-        *(f"not ralph's, kept  {name}" for name in others),
-        *_own_specs(layout),
-        "Kept: settings, prompts, AGENTS.md and your code.",
-        *(["`ralph restore` brings the plan, the state and the specs back."] if is_kept else []),
-    ]
-
-
-def _own_specs(layout: "Layout") -> list[str]:
-    left = sorted(layout.specs.glob("*.md"))
-    shown = layout.specs.relative_to(layout.root)
-    return [f"yours, kept  {shown}/ ({plural(len(left), 'file')})"] if left else []
+    for name in names:
+        out(f"removed  {name}")
+    for path in foreign_entries(layout):
+        out(f"not ralph's, kept  {path.relative_to(layout.root)}")
+    if left := list(layout.specs.glob("*.md")):
+        shown = layout.specs.relative_to(layout.root)
+        out(f"yours, kept  {shown}/ ({plural(len(left), 'file')})")
+    out("Kept: settings, prompts, AGENTS.md and your code.")
+    if is_kept:
+        out("`ralph restore` brings the plan, the state and the specs back.")
 
 
 def _ask(names: list[str]) -> None:
