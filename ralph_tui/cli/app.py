@@ -281,11 +281,8 @@ def _explain_misuse(error: Exception) -> int:
     hint = f"`{command} --help` shows the usage, `ralph --help` lists the commands."
     if message.startswith("No such command") and command == "ralph COMMAND":
         hint += ' Put a request in quotes: ralph "A habit tracker".'
-    if command == "ralph COMMAND" and option in _options_of("run"):
+    of_run = {name for one in command_tree().commands["run"].params for name in one.opts}
+    if command == "ralph COMMAND" and option in of_run:
         hint = f"Put {option} after the command: ralph run {option} …"
     fail(RalphError(message, hint))
     return int(ExitCode.ERROR)  # not Click's 2: that status means a usage limit
-
-
-def _options_of(command: str) -> frozenset[str]:
-    return frozenset(name for one in command_tree().commands[command].params for name in one.opts)

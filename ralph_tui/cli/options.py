@@ -181,13 +181,10 @@ def add_feature_option(app: typer.Typer) -> typer.Typer:
         if group.typer_instance is not None:
             add_feature_option(group.typer_instance)
     for command in app.registered_commands:
-        if command.callback is not None and _works_on_feature(command.callback):
-            command.callback = _with_feature_option(command.callback)
+        run = command.callback
+        if run is not None and "project_root" in _parameters(run) and run.__name__ != "restore":
+            command.callback = _with_feature_option(run)
     return app
-
-
-def _works_on_feature(command: Callable[..., object]) -> bool:
-    return "project_root" in _parameters(command) and command.__name__ != "restore"
 
 
 def _parameters(command: Callable[..., object]) -> dict[str, inspect.Parameter]:

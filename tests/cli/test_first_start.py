@@ -119,17 +119,24 @@ def test_a_plan_that_changed_meanwhile_is_not_imported(
     assert opened == []
 
 
-@pytest.mark.parametrize("makes_git", [True, False])
-def test_an_empty_folder_gets_a_repository_only_when_wanted(
+@pytest.mark.parametrize(
+    ("makes_git", "makes_python"), [(True, True), (False, True), (True, False)]
+)
+def test_an_empty_folder_gets_a_repository_and_a_language_only_when_wanted(
     tmp_path: Path,
     opened: list[tuple[Path, str]],
     answer: Callable[[Answer], None],
     makes_git: bool,
+    makes_python: bool,
 ) -> None:
-    answer(lambda found: StartChoice("go", makes_git=found.offers_git and makes_git))
+    answer(
+        lambda found: StartChoice(
+            "go", None, found.offers_git and makes_git, found.offers_python and makes_python
+        )
+    )
     assert begin_here(tmp_path) == 0
     assert (tmp_path / ".git").exists() is makes_git
-    assert (tmp_path / "pyproject.toml").is_file()
+    assert (tmp_path / "pyproject.toml").exists() is makes_python
     assert opened == [(tmp_path, "go")]
 
 

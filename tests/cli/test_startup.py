@@ -30,21 +30,3 @@ def test_a_status_looks_for_no_plugins_of_pydantic(tmp_path: Path) -> None:
 def test_without_the_lean_start_pydantic_does_look(tmp_path: Path) -> None:
     assert python("-c", A_MODEL.format(start=""), cwd=tmp_path).stdout == "True\n"
     assert python("-c", A_MODEL.format(start=START), cwd=tmp_path).stdout == "False\n"
-
-
-def test_whatever_else_is_asked_of_the_loader_is_pydantic_s_own(tmp_path: Path) -> None:
-    program = (
-        f"{START}"
-        "from pydantic.plugin import _loader\n"
-        "print(list(_loader.get_plugins()), _loader.PYDANTIC_ENTRY_POINT_GROUP)\n"
-        "from pydantic.plugin import _loader\n"
-        "try:\n"
-        "    _loader.nothing\n"
-        "except AttributeError as error:\n"
-        "    print(error)\n"
-    )
-    done = python("-c", program, cwd=tmp_path)
-    assert done.stdout.splitlines() == [
-        "[] pydantic",
-        "module 'pydantic.plugin._loader' has no attribute 'nothing'",
-    ]

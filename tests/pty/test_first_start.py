@@ -43,6 +43,8 @@ def test_a_request_in_an_empty_folder_begins_the_work(tmp_path: Path) -> None:
         ) as shown:
             shown.until_shown("What should Ralph build?")
             shown.press("A habit tracker\r")
+            shown.until_shown("Which language?")
+            shown.press("\r")
             shown.until_shown("I will read the folder first.", 90)
             assert (folder / ".ralph/config.yaml").is_file()
             assert (folder / "AGENTS.md").is_file()

@@ -109,16 +109,10 @@ async def test_a_typed_request_is_dropped_only_when_asked_twice(
     assert screen.return_value == ended
 
 
-@pytest.mark.parametrize(
-    ("key", "ended"), [("ctrl+s", StartChoice(makes_git=True)), ("escape", None)]
-)
-async def test_nothing_is_asked_while_nothing_is_typed(
-    screen: StartScreen, key: str, ended: StartChoice | None
-) -> None:
+async def test_nothing_is_asked_while_nothing_is_typed(screen: StartScreen) -> None:
     async with screen.run_test(size=(80, 24)) as pilot:
-        await pilot.press(key)
-    assert not screen.is_running
-    assert screen.return_value == ended
+        await pilot.press("ctrl+s")
+    assert screen.return_value == StartChoice(makes_git=True)
 
 
 async def names_a_file(pilot: Pilot[StartChoice]) -> None:
@@ -172,6 +166,19 @@ async def test_a_repository_can_be_left_out(screen: StartScreen) -> None:
         assert "none will be created" in str(screen.query_one("#git").render())
         await pilot.press(*"go", "enter")
     assert screen.return_value == StartChoice("go")
+
+
+@pytest.mark.parametrize(("keys", "python"), [(("enter",), True), (("ctrl+l", "enter"), False)])
+async def test_an_empty_folder_becomes_a_python_project_only_after_a_question(
+    keys: tuple[str, ...], python: bool
+) -> None:
+    screen = StartScreen(replace(found(), offers_python=True))
+    async with screen.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        assert "Which language?" in below(screen)
+        assert screen.is_running
+        await pilot.press(*keys)
+    assert screen.return_value == StartChoice("go", makes_git=True, makes_python=python)
 
 
 async def test_a_plan_is_looked_at_before_it_is_imported(screen: StartScreen) -> None:

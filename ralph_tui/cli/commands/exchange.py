@@ -1,6 +1,5 @@
 """`ralph import` and `ralph export`: read other tools' plans into the plan, and write its progress back."""
 
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -80,11 +79,12 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
     The file is not changed.
     """
     from ralph_tui.config.load import load_settings
+    from ralph_tui.domain.features import UNNAMED
     from ralph_tui.engine.run.plan_import import PlanImport, check_claims, evidence_of
     from ralph_tui.interop.formats import ImportOptions
 
     target = _TargetFeature(into, project_root)
-    with target.for_preview():
+    with chosen_feature(UNNAMED if target.is_new else into):
         controls = controls_of(project_root)
         settings = load_settings(controls.root)
         importing = PlanImport(controls, settings, into_new=target.name if target.is_new else None)
@@ -100,7 +100,7 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
     if not yes:
         ask(preview, as_json=as_json)
     target.create(controls.root)
-    with target.for_import():
+    with chosen_feature(into):
         if target.is_new:
             importing.made(controls_of(project_root))
         results = (
@@ -121,7 +121,6 @@ class _TargetFeature:
     def __init__(self, name: str | None, project_root: "Path | None") -> None:
         self.name = ""
         self.is_new = False
-        self._given = name
         if name is None:
             return
         from ralph_tui.store.feature_choice import named_feature
@@ -132,15 +131,6 @@ class _TargetFeature:
         self.is_new = bool(self.name) and self.name not in known.names
         if self.is_new:
             known.require_new(self.name)
-
-    def for_preview(self) -> AbstractContextManager[None]:
-        """Work on the feature, or on the plan without a name until the feature exists."""
-        from ralph_tui.domain.features import UNNAMED
-
-        return chosen_feature(UNNAMED if self.is_new else self._given)
-
-    def for_import(self) -> AbstractContextManager[None]:
-        return chosen_feature(self._given)
 
     def create(self, root: "Path") -> None:
         if self.is_new:

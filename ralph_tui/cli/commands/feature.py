@@ -54,7 +54,12 @@ def new(
     """
     from ralph_tui.engine.control.feature_control import make_feature
 
-    _print_created(name, chosen=make_feature(_root(context, project_root), name))
+    chosen = make_feature(_root(context, project_root), name)
+    out(f"Created the feature {name}. Its specs go into specs/{name}/.")
+    if chosen:
+        out("Commands work on it from now on. `ralph feature` lists all features.")
+    else:
+        out(f"Work on it with `-f {name}`, or choose it later with `ralph feature use {name}`.")
 
 
 @app.command(epilog=examples("ralph feature use login", "ralph feature use ."))
@@ -85,14 +90,6 @@ def use(
         if chosen
         else "Commands work on the plan without a name from now on."
     )
-
-
-def _print_created(name: str, *, chosen: bool) -> None:
-    out(f"Created the feature {name}. Its specs go into specs/{name}/.")
-    if chosen:
-        out("Commands work on it from now on. `ralph feature` lists all features.")
-    else:
-        out(f"Work on it with `-f {name}`, or choose it later with `ralph feature use {name}`.")
 
 
 def _root(context: typer.Context, given: "Path | None") -> "Path":

@@ -66,10 +66,11 @@ _MANAGER_LINES = {
 }
 
 
-def agents_template(checks: "ProjectChecks") -> str:
+def agents_template(checks: "ProjectChecks", language: str = "") -> str:
     """Return an AGENTS.md for a project with these checks, well below the limit of 60 lines."""
     lines = list(dict.fromkeys(_lines(checks)))
-    opening = _UV_ONLY if checks.uses_uv else "" if lines else _NOTHING
+    planned = f"The language of this project is {one_line(language, 60)}. " if language else ""
+    opening = planned + (_UV_ONLY if checks.uses_uv else "" if lines else _NOTHING)
     width = max((len(command) for command, _ in lines if len(command) <= _WIDE), default=0)
     block = "".join(f"{command.ljust(width)}  # {comment}\n" for command, comment in lines)
     fenced = f"```bash\n{block}```\n" if block else ""
@@ -114,6 +115,7 @@ Next:
   ralph feature                     see all features and which one is chosen
 """
 
+_PYTHON = "language Python, in a new project  (for another one: ralph init --no-python)"
 _OF_RALPH = frozenset({"AGENTS.md", "CLAUDE.md", "MEMORY.md", "progress.txt", "specs"})
 _PYTHON_MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg")
 _KINDS = {"tests": "tests", "typecheck": "types", "lint": "lint", "format_check": "format"}
@@ -139,10 +141,18 @@ class Adoption:
 
 @dataclass(frozen=True)
 class WantedFiles:
-    """Which files a person wants beside the usual ones, and the tool whose limits the settings start with."""
+    """What a person wants of the new files.
 
-    prompts: bool
-    template: str
+    Attributes:
+        template: The tool whose limits the settings start with.
+        python: Whether to create a Python project; None for one in an empty directory.
+        language: The language of an empty directory, where it is another one.
+    """
+
+    prompts: bool = False
+    template: str = ""
+    python: bool | None = None
+    language: str = ""
 
 
 @app.command(
@@ -166,8 +176,12 @@ def init(  # noqa: PLR0913 - an option of the command for each
         typer.Option("--prompts", help="Also write the prompts of the phases, for you to edit."),
     ] = False,
     python: Annotated[
-        bool, typer.Option("--python", help="Create a Python project even beside other files.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--python/--no-python",
+            help="Create a Python project even beside other files, or not even in an empty directory.",
+        ),
+    ] = None,
     template: Annotated[
         Literal["hybrid", "go"] | None,
         typer.Option("--template", help="Start with the limits of Ralph Hybrid or of Wiggum (go)."),
@@ -206,7 +220,8 @@ def init(  # noqa: PLR0913 - an option of the command for each
 ) -> None:
     """Set up ralph in a project.
 
-    Existing files stay as they are. Only an empty directory becomes a new Python project. With `--from`, a plan in
+    Existing files stay as they are. In an empty directory, `ralph init` asks for the language; where nobody can
+    answer, it creates a Python project. With `--from`, a plan in
     a known format is imported without a model. Any other text is saved as `specs/requirements.md` and planned.
     """
     root = _directory(project_root)
@@ -227,8 +242,9 @@ def init(  # noqa: PLR0913 - an option of the command for each
             "--no-plan, --ask, --model and --max-cost belong to --from.",
             "Name what to start from: ralph init --from idea.md.",
         )
-    wanted = WantedFiles(prompts=prompts, template=template or "")
-    adoption = _plan_adoption(root, wanted, python=python)
+    wanted = WantedFiles(prompts=prompts, template=template or "", python=python)
+    wanted = _with_language(root, wanted, may_ask=not (yes or dry_run))
+    adoption = _plan_adoption(root, wanted)
     if dry_run:
         _preview(adoption)
         _preview_extras(name, beginning)
@@ -256,19 +272,22 @@ def begin_here(directory: Path) -> int:
     from ralph_tui.store.typed_texts import REQUEST, keep_typed
 
     _refuse_home(directory)
-    wanted = WantedFiles(prompts=False, template="")
-    adoption = _plan_adoption(directory, wanted, python=False)
-    made = ["a Python project"] if adoption.uv_init is not None else []
-    new = [path.relative_to(directory).as_posix() for path, _ in adoption.new]
-    start = FirstStart(directory, adoption.checks, (*made, *new), foreign_plans(directory))
+    wanted = WantedFiles()
+    adoption = _plan_adoption(directory, wanted)
+    new = tuple(path.relative_to(directory).as_posix() for path, _ in adoption.new)
+    is_empty = adoption.uv_init is not None
+    start = FirstStart(directory, adoption.checks, new, foreign_plans(directory), is_empty)
     choice = start.ask()
     if choice is None:
         note("nothing was changed; `ralph demo` shows how ralph works.")
         return 0
     with keeping(choice.request):
-        if adoption.uv_init is not None and not choice.makes_git:
+        if not choice.makes_python:
+            wanted = WantedFiles(python=False)
+            adoption = _plan_adoption(directory, wanted)
+        elif adoption.uv_init is not None and not choice.makes_git:
             adoption = replace(adoption, uv_init=(*adoption.uv_init, "--vcs", "none"))
-        elif choice.makes_git and adoption.uv_init is None:  # uv creates the repository itself
+        if choice.makes_git and adoption.uv_init is None:  # uv creates the repository itself
             start.make_repository()
         _carry_out(adoption, wanted, None, shows_next=False)
         if choice.plan is not None:
@@ -282,6 +301,16 @@ def _preview_extras(name: str | None, beginning: "Beginning | None") -> None:
         out(f"create   .ralph/features/{name}, specs/{name}")
     if beginning is not None:
         out(beginning.preview)
+
+
+def _with_language(root: Path, wanted: WantedFiles, *, may_ask: bool) -> WantedFiles:
+    """Ask a person who can answer for the language of an empty directory."""
+    is_open = wanted.python is None and _uv_init_options(root, asked=None) is not None
+    if is_open and may_ask and is_at_terminal():
+        language = typer.prompt("The directory is empty. Language of the project", "Python").strip()
+        if language.lower() != "python":
+            return replace(wanted, python=False, language=language)
+    return wanted
 
 
 def _confirm(adoption: Adoption) -> None:
@@ -322,8 +351,9 @@ def _carry_out(
     root = adoption.root
     _make_directory(root)
     if adoption.uv_init is not None:
+        out(_PYTHON)
         _uv_init(root, adoption.uv_init)
-        adoption = _plan_adoption(root, wanted, python=False)  # uv has created more files
+        adoption = _plan_adoption(root, replace(wanted, python=False))  # uv has created more files
     _print_checks(adoption)
     project = Project(root, "")
     project.create()
@@ -369,7 +399,7 @@ def _print_next_steps(adoption: Adoption, layout: "Layout") -> None:
 # --- what is going to be done ---
 
 
-def _plan_adoption(root: Path, asked: WantedFiles, *, python: bool) -> Adoption:
+def _plan_adoption(root: Path, asked: WantedFiles) -> Adoption:
     """Decide what `ralph init` is going to do; change nothing."""
     from ralph_tui.config.edit import template_of
     from ralph_tui.config.load import load_settings
@@ -381,12 +411,12 @@ def _plan_adoption(root: Path, asked: WantedFiles, *, python: bool) -> Adoption:
     layout = Layout(root)
     if os.path.lexists(layout.dot):
         require(layout)
-    uv_init = _uv_init_options(root, asked=python)
+    uv_init = _uv_init_options(root, asked=asked.python)
     checks = checks_of(root, load_settings(root))
     if uv_init is not None and not checks.python:
         checks = checks.model_copy(update={"python": "uv"})
     config = template_of(asked.template) if asked.template else template()
-    files = {layout.config: config, layout.agents_md: agents_template(checks)}
+    files = {layout.config: config, layout.agents_md: agents_template(checks, asked.language)}
     files |= dict(_own_prompts(layout)) if asked.prompts else {}
     existing = [path for path in files if os.path.lexists(path)]
     manifests = [root / name for name in _PYTHON_MANIFESTS if (root / name).exists()]
@@ -408,7 +438,7 @@ def _own_prompts(layout: "Layout") -> Iterator[tuple[Path, str]]:
         yield own, builtin_template(f"{own.stem.removeprefix('PROMPT_')}.md")
 
 
-def _uv_init_options(root: Path, *, asked: bool) -> tuple[str, ...] | None:
+def _uv_init_options(root: Path, *, asked: bool | None) -> tuple[str, ...] | None:
     """Return the options of `uv init` for a new project here; None if no Python project is to be created."""
     from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
     from ralph_tui.engine.verification.detection.python_declarations import workspace_above
@@ -416,14 +446,14 @@ def _uv_init_options(root: Path, *, asked: bool) -> tuple[str, ...] | None:
     here = _file_names(root)
     # A new member would be written into the pyproject.toml of the workspace's root.
     alone = ("--no-workspace",)
-    if "pyproject.toml" in here:
+    if "pyproject.toml" in here or asked is False:
         return None
     if asked and (old := here & {"setup.py", "setup.cfg"}):
         raise SetupError(
             f"{root} is a Python project already: it has {min(old)}.",
             "Run `ralph init` without --python; ralph uses the project as it is.",
         )
-    if all(_is_neutral(name) for name in here):
+    if all(name.startswith((".", "PROMPT_")) or name in _OF_RALPH for name in here):
         inside = root.is_dir() and workspace_above(DirectoryFiles(root)) is not None
         return alone if asked or not inside else None
     return ("--bare", *alone) if asked else None
@@ -433,16 +463,13 @@ def _file_names(root: Path) -> set[str]:
     return {path.name for path in root.iterdir()} if root.is_dir() else set()
 
 
-def _is_neutral(name: str) -> bool:
-    return name.startswith((".", "PROMPT_")) or name in _OF_RALPH
-
-
 # --- what the person reads ---
 
 
 def _preview(adoption: Adoption) -> None:
     _print_checks(adoption)
     if adoption.uv_init is not None:
+        out(_PYTHON)
         made = "pyproject.toml" if "--bare" in adoption.uv_init else "a Python project"
         out(f"create   {made} (uv init)")
     for path, _ in adoption.new:

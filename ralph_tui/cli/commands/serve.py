@@ -51,14 +51,9 @@ def serve(
         command += ["--feature", shown_name(feature)]
         title += f" - {shown_name(feature)}"
     server = RalphServer(command, host, port, title, say=note)
-    server.browser = browser and _has_desktop()
+    displays = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    server.browser = browser and (sys.platform == "darwin" or bool(displays))
     server.run()
-
-
-def _has_desktop() -> bool:
-    """Return whether a browser would open in a window instead of in this terminal."""
-    displays = ("DISPLAY", "WAYLAND_DISPLAY")
-    return sys.platform == "darwin" or any(os.environ.get(name) for name in displays)
 
 
 @programs.command(

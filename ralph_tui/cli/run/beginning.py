@@ -201,12 +201,9 @@ def _require_room(beginning: Beginning) -> None:
     if not options.ask and not beginning.spec:
         require_room_for_spec(layout, REQUIREMENTS, beginning.text)
     exists = beginning.feature is None and layout.dot.is_dir()
-    if exists and not options.no_plan and _has_open_tasks(root):
+    tasks = Project(root).load().plan.tasks if exists and not options.no_plan else ()
+    if any(task.status is not TaskStatus.COMPLETE for task in tasks):
         raise RalphError(
             "The plan has open tasks already.",
             f"Add to it instead: ralph add --plan {given if is_issue(given) else f'@{given}'}.",
         )
-
-
-def _has_open_tasks(root: Path) -> bool:
-    return any(t.status is not TaskStatus.COMPLETE for t in Project(root).load().plan.tasks)

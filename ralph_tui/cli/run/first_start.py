@@ -29,12 +29,14 @@ class FirstStart:
         checks: The checks found in the folder's files.
         files: What will be written to set up ralph, for display.
         plans: Plans of other tools, relative to the folder, the likeliest first.
+        is_empty: Whether the folder names no language, so that it may become a Python project.
     """
 
     root: Path
     checks: "ProjectChecks"
     files: tuple[str, ...]
     plans: tuple[str, ...]
+    is_empty: bool = False
 
     def ask(self) -> "StartChoice | None":
         from ralph_tui.config.load import load_settings
@@ -79,6 +81,7 @@ class FirstStart:
             missing="" if login() else f"A run needs a login, and there is none. {LOGIN_HINT}",
             plan=self._plan(settings) if self.plans else None,
             offers_git=_may_make_repository(self.root),
+            offers_python=self.is_empty,
             root=self.root,
         )
 

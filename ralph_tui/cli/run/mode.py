@@ -54,7 +54,7 @@ def _require_directory(place: Path) -> None:
     """Refuse a `.ralph` that is not a directory; the screen could only wait for somebody to move it away."""
     from ralph_tui.store.project_root import DOT
 
-    if os.path.lexists(place / DOT) and not (place / DOT).is_dir():
+    if os.path.lexists(place / DOT):
         from ralph_tui.store.layout import Layout
         from ralph_tui.store.project_dir import require
 

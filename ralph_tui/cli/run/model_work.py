@@ -25,12 +25,9 @@ def read_material(words: Sequence[str], root: Path) -> "Addition":
         issue = fetch_issue(root, words[0].strip())
         return Addition(read_addition([issue.text], issue.name), issue.name)
     text = " ".join(words).strip()
-    source = "standard input" if text == "-" else text[1:] if _is_file(words) else PERSON
+    is_file = len(words) == 1 and text.startswith("@")
+    source = "standard input" if text == "-" else text[1:] if is_file else PERSON
     return Addition(read_addition(words), source)
-
-
-def _is_file(words: Sequence[str]) -> bool:
-    return len(words) == 1 and words[0].strip().startswith("@")
 
 
 def require_consent(

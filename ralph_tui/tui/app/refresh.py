@@ -147,7 +147,8 @@ class Refresher:
             return
         if self._app.view.resumes_at:
             self._dashboard.show_banner()
-        self._dashboard.show_elapsed(self._bridge.stopwatch.elapsed(self._app.clock()))
+        elapsed = self._bridge.stopwatch.elapsed(self._app.clock())
+        self._dashboard.header.elapsed = elapsed
         self._dashboard.stream.tick(self._app.clock())
 
     def _show_title(self) -> None:

@@ -30,6 +30,7 @@ _MOST_ROWS = 60
 """Maximum number of tasks of each kind that a preview lists."""
 
 _EMPTY = "Describe what to build first, or press ctrl+s to set up ralph only."
+_LANGUAGE = "Which language? The same key again makes a new Python project; ^l leaves the language to the request."
 _TYPED = "Your request has not been sent. Press {key} again to {what}."
 _UNUSED = "The request you typed will not be sent, because the plan defines what to build."
 _TONES = {
@@ -66,6 +67,7 @@ class StartFacts:
         missing: What a run needs and lacks; empty when nothing is missing.
         plan: Another tool's plan that can be imported, or None.
         offers_git: Whether the folder is in no repository, so that `git init` could create one.
+        offers_python: Whether the folder names no language, so that uv could create a Python project.
         root: The folder, whose files a request may name.
     """
 
@@ -75,6 +77,7 @@ class StartFacts:
     missing: str = ""
     plan: ForeignPlan | None = None
     offers_git: bool = False
+    offers_python: bool = False
     root: Path = Path()
 
 
@@ -86,11 +89,13 @@ class StartChoice:
         request: What to build; empty to start nothing.
         plan: The import that the person previewed and accepted, or None.
         makes_git: Whether to create a repository with `git init`.
+        makes_python: Whether to create a Python project.
     """
 
     request: str = ""
     plan: ImportPreview | None = None
     makes_git: bool = False
+    makes_python: bool = False
 
 
 class StartScreen(App[StartChoice]):
@@ -104,6 +109,7 @@ class StartScreen(App[StartChoice]):
         Binding("ctrl+s", "only_set_up", priority=True),
         Binding("ctrl+t", "look_at_plan", priority=True),
         Binding("ctrl+g", "toggle_git", priority=True),
+        Binding("ctrl+l", "toggle_python", priority=True),
         Binding("escape", "leave"),  # the list of files handles it first
         Binding("ctrl+q,ctrl+c", "leave", priority=True),
     ]
@@ -114,6 +120,7 @@ class StartScreen(App[StartChoice]):
         self.glyphs = choose()
         self._found = found
         self._makes_git = found.offers_git
+        self._makes_python: bool | None = None  # until the person was asked
         self._asked = ""
         for one in THEMES:
             self.register_theme(one)
@@ -150,8 +157,9 @@ class StartScreen(App[StartChoice]):
 
     def _sets_up(self) -> list[str]:
         git = ["runs `git init`"] if self._makes_git else []
+        python = ["makes a Python project"] if self._makes_python else []
         files = self._found.files
-        return [*git, f"writes {' and '.join(files)}"] if files else git
+        return [*git, *python, *([f"writes {' and '.join(files)}"] if files else [])]
 
     def _keys(self) -> Content:
         plan = (("^t", "import the plan"),) if self._found.plan else ()
@@ -175,19 +183,36 @@ class StartScreen(App[StartChoice]):
 
     def on_input_submitted(self, message: Input.Submitted) -> None:
         """Exit with the request; refuse an empty one, which would spend money on nothing."""
-        if request := message.value.strip():
-            self.exit(StartChoice(request, makes_git=self._makes_git))
-        else:
+        if not (request := message.value.strip()):
             self.show_message(_EMPTY)
+        elif not self._asks_language():
+            self._leave_with(request)
+
+    def _asks_language(self) -> bool:
+        """Ask once before an empty folder becomes a Python project."""
+        asks = self._found.offers_python and self._makes_python is None
+        if asks:
+            self._makes_python = True
+            self.show_message(_LANGUAGE)
+        return asks
+
+    def _leave_with(self, request: str = "", plan: ImportPreview | None = None) -> None:
+        self.exit(StartChoice(request, plan, self._makes_git, bool(self._makes_python)))
 
     def action_only_set_up(self) -> None:
-        if not self._is_previewing and self._may_drop("ctrl+s", "set up ralph without it"):
-            self.exit(StartChoice(makes_git=self._makes_git))
+        may_go = not self._is_previewing and self._may_drop("ctrl+s", "set up ralph without it")
+        if may_go and not self._asks_language():
+            self._leave_with()
 
     def action_toggle_git(self) -> None:
         if self._found.offers_git and not self._is_previewing:
             self._makes_git = not self._makes_git
             self.query_one("#git", Static).update(self._git())
+            self.show_message("")
+
+    def action_toggle_python(self) -> None:
+        if self._found.offers_python and not self._is_previewing:
+            self._makes_python = self._makes_python is False
             self.show_message("")
 
     def action_look_at_plan(self) -> None:
@@ -216,7 +241,7 @@ class StartScreen(App[StartChoice]):
 
     def _decided(self, plan: ImportPreview | None) -> None:
         if plan is not None:
-            self.exit(StartChoice(plan=plan, makes_git=self._makes_git))
+            self._leave_with(plan=plan)
 
     @property
     def _is_previewing(self) -> bool:

@@ -110,9 +110,6 @@ class Bridge:
     def sink(self, event: Event) -> None:
         self._take(event, may_repeat=False)
 
-    def _sink_watched(self, event: Event) -> None:
-        self._take(event, may_repeat=True)
-
     def _take(self, event: Event, *, may_repeat: bool) -> None:
         if not self._queue:
             self.on_first()
@@ -186,7 +183,7 @@ class Bridge:
     async def watch(self) -> None:
         """Follow the project while no loop runs here; an error becomes an event."""
         try:
-            await self._launch.watch(self._sink_watched)
+            await self._launch.watch(lambda event: self._take(event, may_repeat=True))
         except RalphError as error:
             self._watch_failed(str(error))
         except Exception as error:  # noqa: BLE001 - losing the watcher must not lose the screen

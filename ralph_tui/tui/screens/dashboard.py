@@ -229,9 +229,6 @@ class Dashboard(Screen[None], Searching, TaskPicker):
     def activity(self) -> list[Entry]:
         return [] if self.app.view.sight is LoadState.PAST else self.stream.shown()
 
-    def show_elapsed(self, seconds: float) -> None:
-        self.header.elapsed = seconds
-
     def refresh_keys(self) -> None:
         now: CommandContext = self.app.command_context()
         self.footer.command_context = now

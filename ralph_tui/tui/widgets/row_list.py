@@ -122,9 +122,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         self._strips.clear()
         self.refresh()
 
-    def redraw_row(self, row: Row) -> None:
-        self._strips.discard(row)
-
     def notify_style_update(self) -> None:
         """Drop all cached lines, because the theme changed."""
         self._strips.clear()
@@ -235,7 +232,8 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
         self.screen.clear_selection()
         y = self.row_of(self.cursor) if self.cursor is not None else None
         if y is None:
-            y = self.scroll_offset.y - 1 if step > 0 else self._last_visible() + 1
+            below = min(self.row_count(), self.scroll_offset.y + self.size.height)
+            y = self.scroll_offset.y - 1 if step > 0 else below
         key = self._next_key(y, step)
         if key is not None:
             self.move_cursor(key)
@@ -272,9 +270,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
                 return key
             y += step
         return None
-
-    def _last_visible(self) -> int:
-        return min(self.row_count(), self.scroll_offset.y + self.size.height) - 1
 
     def on_click(self, event: events.Click) -> None:
         """Select with one click, open with two."""

@@ -70,16 +70,12 @@ class Stream(SearchableRows):
         number, part = self._rows[y]
         entry = self.timeline.entry(number)
         if isinstance(entry, NoteEntry) and entry.hides:
-            entry = replace(entry, right=self._fold_sign(entry))
+            lines = plural(len(entry.hides), "line")
+            hidden = f"{self.app.glyphs.chevron} {lines} hidden"
+            entry = replace(entry, right=lines if number in self._unfolded else hidden)
         return entry_lines.line(entry, part, width, glyphs) if entry else []
 
     # Rejected claims.
-
-    def _fold_sign(self, entry: NoteEntry) -> str:
-        lines = plural(len(entry.hides), "line")
-        return (
-            lines if entry.number in self._unfolded else f"{self.app.glyphs.chevron} {lines} hidden"
-        )
 
     def _is_hidden(self, number: int) -> bool:
         verdict = self.timeline.folded.get(number)
@@ -109,8 +105,9 @@ class Stream(SearchableRows):
 
     def _fold_refused(self) -> None:
         """Remove the rows of checks that were folded into a verdict since, unless the person reads them."""
+        at = self.cursor if isinstance(self.cursor, int) else -1
         for verdict in self.timeline.refused:
-            if not self.following and self.timeline.folded.get(self._cursor_number()) == verdict:
+            if not self.following and self.timeline.folded.get(at) == verdict:
                 self._unfolded.add(verdict)
         if self.timeline.refused:
             top = self.scroll_offset.y
@@ -119,9 +116,6 @@ class Stream(SearchableRows):
             if above and not self.following:
                 self.set_scroll(None, max(0, top - above))
         self.timeline.refused.clear()
-
-    def _cursor_number(self) -> int:
-        return self.cursor if isinstance(self.cursor, int) else -1
 
     # Events.
 
@@ -183,7 +177,7 @@ class Stream(SearchableRows):
             self._append_new(self.row_width)
         for number in self.timeline.changed:
             for part in range(1 + MOST):  # the lines of an inline diff have the call's colors
-                self.redraw_row((number, part))
+                self._strips.discard((number, part))
         self.timeline.changed.clear()
 
     def tick(self, now: datetime) -> None:

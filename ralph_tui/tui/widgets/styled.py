@@ -89,7 +89,11 @@ class StyledWidget(Widget):
     def adapted(self, line: Line) -> Line:
         if self.app.glyphs.unicode:
             return line
-        return [Span(_ascii(text, self.app.glyphs.ellipsis), tone) for text, tone in line]
+        ellipsis = self.app.glyphs.ellipsis
+        return [
+            Span(text.replace("…", ellipsis).encode("ascii", "replace").decode("ascii"), tone)
+            for text, tone in line
+        ]
 
     def _visual_on(self, tone: Tone, ground: Tone | None) -> Style:
         return self.visual(tone, None, ground)
@@ -127,10 +131,6 @@ class StyledWidget(Widget):
         return Style(
             background=tint, foreground=seen, bold=text.bold, dim=text.dim, italic=text.italic
         )
-
-
-def _ascii(text: str, ellipsis: str) -> str:
-    return text.replace("…", ellipsis).encode("ascii", "replace").decode("ascii")
 
 
 DEFAULT_CELLS = 60

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import TypeVar
 
-from textual import events
+from textual import events, on
 from textual.content import Content
 from textual.widget import Widget
 
@@ -69,18 +69,10 @@ class AutoDialog(Dialog[Answer]):
     def click_outside(self) -> None:
         """Stay open, because the click may only have focused the terminal's window."""
 
-    def on_key(self) -> None:
-        self._take_over()
-
-    def on_mouse_down(self) -> None:
-        self._take_over()
-
-    def on_mouse_scroll_down(self) -> None:
-        self._take_over()
-
-    def on_mouse_scroll_up(self) -> None:
-        self._take_over()
-
+    @on(events.Key)
+    @on(events.MouseDown)
+    @on(events.MouseScrollDown)
+    @on(events.MouseScrollUp)
     def _take_over(self) -> None:
         auto_responder = self.app.launch.auto_responder
         if auto_responder is not None:

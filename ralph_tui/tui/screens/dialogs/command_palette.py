@@ -49,7 +49,9 @@ class CommandsProvider(Provider):
 
     async def discover(self) -> Hits:
         for name, text, run in self._entries():
-            yield DiscoveryHit(_escape_brackets(name), run, text=name, help=_without_brackets(text))
+            yield DiscoveryHit(
+                name.replace("[", r"\["), run, text=name, help=_without_brackets(text)
+            )
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -64,11 +66,6 @@ def _entry(command: Command, reason: str, keys: Keys, run: Callable[[], None]) -
     text = f"{_NOT_NOW}{reason}" if reason else keys.said(command.help)
     key = f"  [{key_label(command.keys[0])}]" if command.keys else ""
     return f"{command.area}: {command.title}{key}", text, run
-
-
-def _escape_brackets(name: str) -> str:
-    """Escape the brackets around a key, because the palette parses markup."""
-    return name.replace("[", r"\[")
 
 
 _BRACKETS = str.maketrans("[]\\", "()/")
