@@ -141,13 +141,7 @@ class Adoption:
 
 @dataclass(frozen=True)
 class WantedFiles:
-    """What a person wants of the new files.
-
-    Attributes:
-        template: The tool whose limits the settings start with.
-        python: Whether to create a Python project; None for one in an empty directory.
-        language: The language of an empty directory, where it is another one.
-    """
+    """What a person wants of the new files. `python` of None: a Python project in an empty directory only."""
 
     prompts: bool = False
     template: str = ""
@@ -304,7 +298,6 @@ def _preview_extras(name: str | None, beginning: "Beginning | None") -> None:
 
 
 def _with_language(root: Path, wanted: WantedFiles, *, may_ask: bool) -> WantedFiles:
-    """Ask a person who can answer for the language of an empty directory."""
     is_open = wanted.python is None and _uv_init_options(root, asked=None) is not None
     if is_open and may_ask and is_at_terminal():
         language = typer.prompt("The directory is empty. Language of the project", "Python").strip()

@@ -353,10 +353,7 @@ def copied_at(root: Path) -> datetime | None:
 
 
 def missing_state(root: Path) -> StoreError | None:
-    """Return the error for a project without a state in `.ralph` although a copy exists, else None.
-
-    The copy may be an earlier project's in the same place, such as before a new clone.
-    """
+    """Return the error for a project without a state although a copy exists, perhaps an earlier project's; else None."""
     layout = Layout(root)
     own = (layout.plan, layout.state, layout.events, layout.project)
     since = None if any(map(os.path.lexists, own)) else copied_at(root)

@@ -67,7 +67,6 @@ class StartFacts:
         missing: What a run needs and lacks; empty when nothing is missing.
         plan: Another tool's plan that can be imported, or None.
         offers_git: Whether the folder is in no repository, so that `git init` could create one.
-        offers_python: Whether the folder names no language, so that uv could create a Python project.
         root: The folder, whose files a request may name.
     """
 
@@ -89,7 +88,6 @@ class StartChoice:
         request: What to build; empty to start nothing.
         plan: The import that the person previewed and accepted, or None.
         makes_git: Whether to create a repository with `git init`.
-        makes_python: Whether to create a Python project.
     """
 
     request: str = ""
