@@ -194,7 +194,7 @@ _OWN_RULES: Rules = MappingProxyType(
 )
 _EXTRA_RULES: Rules = MappingProxyType(
     {
-        **infrastructure.CLOUD_RULES,
+        **infrastructure.REMOTE_RULES,
         **signals.RULES,
         "ps": judge_ps,
         "go": judge_go,

@@ -124,69 +124,20 @@ _VALUES = Spec(
         " --resource-group --app --org --stack --cwd --stage --kube-context --format --filter --zone"
     ),
 )
-_REMOVES = names("delete destroy remove rm rb purge terminate nuke")
-_ANYWHERE = names("gcloud az doctl fly flyctl hcloud linode-cli ibmcloud oci terragrunt eksctl")
-_COLON = names("heroku netlify")
-_AWS = ("delete-", "terminate-", "deregister-", "purge-", "remove-")
 
 
-def _refuse_remote(call: Invocation) -> None:
-    options = [word.text for word in call.arguments if word.text != "--dry-run=none"]
-    if any(option.startswith(("--dry-run", "--dryrun", "--help")) for option in options):
+def _remote(call: Invocation) -> None:
+    operands = [word.text for word in parse(call.arguments, _VALUES).operands]
+    options = [word.text for word in call.arguments if word.text.startswith("-")]
+    removes = PROGRAMS[call.program].removes
+    if removes is None or not removes.match(" ".join([*operands, *options])):
         return
-    reason = "This removes resources on other machines"
-    deny("destructive", call.shown, reason, "If this is necessary, ask the person to do it.")
+    dry = ("--dry-run", "--dryrun", "--help")
+    if not any(o.startswith(dry) and o != "--dry-run=none" for o in options):
+        reason = "This removes resources on other machines"
+        deny("destructive", call.shown, reason, "If this is necessary, ask the person to do it.")
 
 
-def _operands(call: Invocation) -> Sequence[str]:
-    return [word.text for word in parse(call.arguments, _VALUES).operands]
-
-
-def _first(call: Invocation) -> None:
-    words, options = _operands(call), {word.text for word in call.arguments}
-    removes = PROGRAMS[call.program].destroys
-    groups = ("state", "workspace", "stack")
-    within = words[:1] and words[0] in groups and words[1:2] and words[1] in _REMOVES
-    forced = words[:1] == ["replace"] and options & {"--force"}
-    destroys = words[:1] == ["apply"] and options & {"-destroy", "--destroy"}
-    if words and (words[0] in removes or within or forced or destroys):
-        _refuse_remote(call)
-
-
-def _anywhere(call: Invocation) -> None:
-    if _REMOVES.intersection(_operands(call)[:5]):
-        _refuse_remote(call)
-
-
-def _aws(call: Invocation) -> None:
-    words, options = _operands(call), {word.text for word in call.arguments}
-    storage = words[:1] == ["s3"] and words[1:2]
-    removes = storage and (
-        words[1] in ("rm", "rb") or (words[1] in ("sync", "mv") and "--delete" in options)
-    )
-    if removes or (words[1:2] and words[1].startswith(_AWS)):
-        _refuse_remote(call)
-
-
-def _colon(call: Invocation) -> None:
-    if any(
-        word.endswith((":destroy", ":delete", ":reset", ":remove")) for word in _operands(call)[:1]
-    ):
-        _refuse_remote(call)
-
-
-def _k3s(call: Invocation) -> None:
-    if call.arguments:
-        call.walker.run(call.arguments, call)
-
-
-CLOUD_RULES: Rules = MappingProxyType(
-    {
-        **{name: _first for name, program in PROGRAMS.items() if program.destroys},
-        **dict.fromkeys(_ANYWHERE, _anywhere),
-        **dict.fromkeys(_COLON, _colon),
-        "aws": _aws,
-        "k3s": _k3s,
-        "microk8s": _k3s,
-    }
+REMOTE_RULES: Rules = MappingProxyType(
+    {name: _remote for name, program in PROGRAMS.items() if program.removes is not None}
 )

@@ -1,5 +1,6 @@
 """Judges programs by what programs.toml says of their options and operands."""
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,6 @@ class Program:
     shell: frozenset[str]
     only: frozenset[str]
     commits: frozenset[str]
-    destroys: frozenset[str]
     unless: frozenset[str]
     operands: str
     skip: int
@@ -28,9 +28,10 @@ class Program:
     here: bool
     assigns: bool
     code: frozenset[str] | None
+    removes: re.Pattern[str] | None
 
 
-_LISTS = ("writes", "shell", "only", "unless", "commits", "destroys")
+_LISTS = ("writes", "shell", "only", "unless", "commits")
 
 
 def _read() -> Iterator[tuple[str, Program]]:
@@ -49,6 +50,7 @@ def _read() -> Iterator[tuple[str, Program]]:
             here=said.get("here", False),
             assigns=said.get("assigns", False),
             code=names(said["code"]) if "code" in said else None,
+            removes=re.compile(said["removes"]) if "removes" in said else None,
         )
         yield from dict.fromkeys(listed.split(), program).items()
 
