@@ -250,14 +250,11 @@ class Hooks(PermissionCallback):
         return answer
 
     def _apply(self, call: ToolCall, verdict: Verdict) -> HookJSONOutput:
+        told = {"rule": verdict.rule, "part": verdict.part, "reason": verdict.reason}
         if verdict.decision == "deny":
             self._denied(call.tool_id)
             self._emit(
-                ev.ToolDenied(
-                    tool_id=call.tool_id,
-                    name=call.name,
-                    **verdict.model_dump(include={"rule", "part", "reason", "instead"}),
-                )
+                ev.ToolDenied(tool_id=call.tool_id, name=call.name, instead=verdict.instead, **told)
             )
             return _decision("deny", verdict.message)
         tool_input = self._rewritten(call, verdict)
@@ -265,14 +262,7 @@ class Hooks(PermissionCallback):
             self._expected[call.tool_id] = call, verdict
             return _decision("ask", verdict.message, updatedInput=tool_input)
         if verdict.asks:
-            self._emit(
-                ev.ToolAllowed(
-                    tool_id=call.tool_id,
-                    name=call.name,
-                    **verdict.model_dump(include={"rule", "part", "reason"}),
-                    scope="again",
-                )
-            )
+            self._emit(ev.ToolAllowed(tool_id=call.tool_id, name=call.name, scope="again", **told))
         return _output("PreToolUse", updatedInput=tool_input) if tool_input != call.input else PASS
 
     def _rewritten(self, call: ToolCall, verdict: Verdict) -> dict[str, Any]:

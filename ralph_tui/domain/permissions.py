@@ -12,9 +12,6 @@ from ralph_tui.domain.sanitize import one_line
 
 ONCE, SESSION, DENY = "Allow once", "Allow for this session", "Deny"
 
-ASK_FIRST = "ask-first"
-"""The name of the rule for commands in the setting `safety.ask_commands`."""
-
 CLI = "cli-permission"
 """The name of the rule for permissions that the CLI itself asks for."""
 
@@ -59,31 +56,19 @@ def permission_question(permission: Permission) -> Question:
     what = {"Bash": f"run `{argument}`", NETWORK: f"reach {argument} from the sandbox"}.get(
         permission.tool, f"use {permission.tool} ({argument})"
     )
+    deny = Option(label=DENY, description="Give the agent a reason.", reasoned=True)
     asked = f"Allow {who} to {what}?"
     if permission.check:
         asked = f"Allow ralph to run `{argument}` to check the claim?"
     if permission.tool == CHECK_FILES:
         files = ", ".join(permission.patterns)
-        return Question(
-            question=f"Allow these check files to change for this task: {one_line(files, 2 * SHOWN)}?",
-            header="Checks",
-            options=(
-                Option(label=ONCE, description="Exactly this change, for this task."),
-                Option(label=DENY, description="Give the agent a reason.", reasoned=True),
-            ),
-        )
-    return Question(
-        question=asked,
-        header="Permission",
-        options=(
-            Option(label=ONCE, description="Only this time."),
-            Option(
-                label=SESSION,
-                description=f"Also {covered(permission)}, until this agent session ends.",
-            ),
-            Option(label=DENY, description="Give the agent a reason.", reasoned=True),
-        ),
-    )
+        asked = f"Allow these check files to change for this task: {one_line(files, 2 * SHOWN)}?"
+        once = Option(label=ONCE, description="Exactly this change, for this task.")
+        return Question(question=asked, header="Checks", options=(once, deny))
+    once = Option(label=ONCE, description="Only this time.")
+    lasting = f"Also {covered(permission)}, until this agent session ends."
+    options = (once, Option(label=SESSION, description=lasting), deny)
+    return Question(question=asked, header="Permission", options=options)
 
 
 def check_change_permission(paths: Sequence[str], diff: str, reason: str) -> Permission:

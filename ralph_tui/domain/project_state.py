@@ -9,21 +9,13 @@ from pydantic import Field
 
 from ralph_tui.domain.base import Count, Record, Timestamp
 from ralph_tui.domain.costs import Money
+from ralph_tui.domain.phase import Phase as Phase  # noqa: PLC0414 - a part of the state
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.rate_limit import RequestRate
 
 STATE_SCHEMA_VERSION = 1
 FEATURES_STATE_VERSION = 2
 """The version for projects with named features. Only the number differs; it keeps an older ralph off the wrong plan."""
-
-
-class Phase(StrEnum):
-    """The four phases, in order."""
-
-    DISCOVERY = "discovery"
-    PLANNING = "planning"
-    BUILDING = "building"
-    VALIDATION = "validation"
 
 
 class StopMode(StrEnum):

@@ -1,25 +1,30 @@
 """Tool calls and the guard's verdicts on them."""
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import JsonValue
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
-from ralph_tui.domain.base import Model
+ASK_FIRST = "ask-first"
+"""The name of the rule for commands in the setting `safety.ask_commands`."""
 
 
-class ToolCall(Model):
+@dataclass(frozen=True, kw_only=True)
+class ToolCall:
     """A tool call as the model made it."""
 
     tool_id: str
     name: str
-    input: dict[str, JsonValue]
+    input: "dict[str, JsonValue]"
     agent_id: str | None = None
     """Set when a sub-agent makes the call."""
     session: str = ""
     """The marker of all processes that the call's session starts."""
 
 
-class Verdict(Model):
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
     """The guard's verdict on a tool call. A denial names the rule, the part of the call and what to do instead."""
 
     decision: Literal["allow", "deny", "rewrite", "ask"]
@@ -44,7 +49,8 @@ class Verdict(Model):
 ALLOW = Verdict(decision="allow")
 
 
-class ToolAnswer(Model):
+@dataclass(frozen=True, kw_only=True)
+class ToolAnswer:
     """The answer of a `ralph_*` tool to the model."""
 
     text: str

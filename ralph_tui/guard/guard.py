@@ -8,11 +8,11 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.documents.extensions import OWN_SERVER
 from ralph_tui.domain.tool_calls import ALLOW, ToolCall, Verdict
+from ralph_tui.guard.command_judge import CommandJudge
 from ralph_tui.guard.core.paths import WRITE_TOOLS, absolute, judge_path
 from ralph_tui.guard.core.policy import SKILL_TOOL, Policy
 from ralph_tui.guard.core.verdicts import EMPTY, ask_verdict, denial
 from ralph_tui.guard.rules.secrets import is_secret, memory_denial, reads_memory, secret_denial
-from ralph_tui.guard.worker import CommandJudge
 
 _MAX_PENDING_WRITES = 256
 """The most writes awaiting a second check; far more than the tools that run in parallel."""

@@ -1,185 +1,39 @@
-"""Judges commands in a child process with a deadline, because a hostile text may take too long to read."""
+"""The child process that judges commands. It loads nothing else, because every run waits for it."""
 
-import asyncio
-import contextlib
 import json
+import pickle
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
 
-from ralph_tui.domain.tool_calls import Verdict
+from ralph_tui.guard.analysis.judge import judge_command
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import SPLIT, unreadable
 
-DEADLINE = 1.0
-"""Seconds a command may take; judging one takes milliseconds."""
-_START_DEADLINE = 15.0
 _CHILD_LIFE = 5.0
 """Seconds after which a hung child kills itself, in case its parent is gone."""
-_LINE_LIMIT = 1 << 22
-_READY = b"ready\n"
-
-Judge = Callable[[str], Verdict]
-
-
-class _ChildError(Exception):
-    """The child died, did not start, or sent an invalid answer."""
-
-
-class CommandJudge:
-    """Judges commands in a long-lived child; every failure of the child is a denial.
-
-    The policy changes with the phase, and is sent to the child when it does.
-
-    Args:
-        argv: The command line of the child; tests pass a broken one.
-        deadline: Returns the seconds that the next command may take.
-    """
-
-    def __init__(
-        self,
-        *,
-        argv: tuple[str, ...] = (),
-        deadline: Callable[[], float] = lambda: DEADLINE,
-    ) -> None:
-        self._argv = argv or (sys.executable, "-I", "-X", "utf8", "-m", "ralph_tui.guard.worker")
-        self._deadline = deadline
-        self._lock = asyncio.Lock()
-        self._child: asyncio.subprocess.Process | None = None
-        self._policy_of_child: Policy | None = None
-
-    @property
-    def pid(self) -> int | None:
-        return self._child.pid if self._child and self._child.returncode is None else None
-
-    async def warm_up(self) -> None:
-        """Start the child now, so that the first command need not wait; ignore a failure until then."""
-        async with self._lock:
-            with contextlib.suppress(_ChildError, OSError):
-                await self._ensure_child()
-
-    async def judge(self, command: str, policy: Policy) -> Verdict:
-        """Judge one command; a failing child is a denial, never an exception."""
-        async with self._lock:
-            for _ in range(2):  # once more, as the child may have died while idle
-                try:
-                    return await self._ask(command, policy)
-                except TimeoutError:
-                    await self._kill_child()
-                    return unreadable(command, "The command takes too long to check")
-                except (_ChildError, OSError):
-                    await self._kill_child()
-                except asyncio.CancelledError:
-                    await self._kill_child()  # its answer would go to the next command
-                    raise
-            return unreadable(
-                command, "The command cannot be checked, because the guard's reader died on it"
-            )
-
-    async def close(self) -> None:
-        async with self._lock:
-            await self._kill_child()
-
-    async def _ask(self, command: str, policy: Policy) -> Verdict:
-        child = await self._ensure_child()
-        assert child.stdin is not None
-        async with asyncio.timeout(self._deadline()):
-            if policy != self._policy_of_child:
-                child.stdin.write(_encode_line({"policy": policy.model_dump(mode="json")}))
-                self._policy_of_child = policy
-            child.stdin.write(_encode_line({"command": command}))
-            await child.stdin.drain()
-            return _parse_verdict(await _read_line(child))
-
-    async def _ensure_child(self) -> asyncio.subprocess.Process:
-        if self._child is not None and self._child.returncode is None:
-            return self._child
-        self._child = child = await asyncio.create_subprocess_exec(
-            *self._argv,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            cwd="/",
-            env={"LC_ALL": "C.UTF-8"},
-            limit=_LINE_LIMIT,
-            start_new_session=True,  # keeps the terminal's Ctrl+C from the child
-        )
-        self._policy_of_child = None
-        try:
-            async with asyncio.timeout(_START_DEADLINE):
-                if await _read_line(child) != _READY:
-                    raise _ChildError
-        except TimeoutError as error:
-            raise _ChildError from error
-        return child
-
-    async def _kill_child(self) -> None:
-        child, self._child = self._child, None
-        if child is None:
-            return
-        if child.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                child.kill()
-        assert child.stdin is not None
-        child.stdin.close()
-        await child.wait()
-
-
-@contextlib.contextmanager
-def judging(
-    policy: Policy, *, deadline: Callable[[], float] = lambda: DEADLINE, argv: tuple[str, ...] = ()
-) -> Iterator[Judge]:
-    judge = CommandJudge(deadline=deadline, argv=argv)
-    with asyncio.Runner() as runner:
-        try:
-            yield lambda command: runner.run(judge.judge(command, policy))
-        finally:
-            runner.run(judge.close())
-
-
-async def _read_line(child: asyncio.subprocess.Process) -> bytes:
-    assert child.stdout is not None
-    try:
-        line = await child.stdout.readline()
-    except ValueError as error:  # longer than the limit
-        raise _ChildError from error
-    if not line.endswith(b"\n"):
-        raise _ChildError
-    return line
-
-
-def _parse_verdict(line: bytes) -> Verdict:
-    try:
-        return Verdict.model_validate_json(line)
-    except ValueError as error:
-        raise _ChildError from error
-
-
-def _encode_line(value: object) -> bytes:
-    return json.dumps(value).encode("ascii") + b"\n"
+READY = b"ready\n"
 
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
     """Run the child: a line holds a policy, or a command to judge by it; write one verdict per command."""
-    from ralph_tui.guard.analysis.judge import judge_command
-
     policy = Policy(root=Path("/"))
     judge_command("true", policy)  # loads the rules before the first deadline runs
-    sink.write(_READY)
+    sink.write(READY)
     sink.flush()
     for line in source:
         message = json.loads(line)
         if "policy" in message:
-            policy = Policy.model_validate(message["policy"])
+            policy = pickle.loads(bytes.fromhex(message["policy"]))  # noqa: S301 - from the parent
             continue
         _set_alarm(_CHILD_LIFE)
         try:
             verdict = judge_command(message["command"], policy)
         except RecursionError:
             verdict = unreadable("", f"The command is nested too deeply. {SPLIT}")
-        sink.write(verdict.model_dump_json().encode() + b"\n")
+        sink.write(json.dumps(asdict(verdict)).encode() + b"\n")
         sink.flush()
         _set_alarm(0)
 

@@ -65,7 +65,7 @@ def test_the_guard_is_tried(tmp_path: Path) -> None:
 def test_a_guard_that_does_not_start_is_told(
     own_processes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ralph_tui.guard.worker.sys.executable", "/bin/false")
+    monkeypatch.setattr("ralph_tui.guard.command_judge.sys.executable", "/bin/false")
     finding = found("guard", tmp_path)
     assert not finding.ok
     assert "every command would be denied" in finding.text

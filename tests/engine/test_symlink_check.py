@@ -15,9 +15,9 @@ from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.session.supervisor import TaskSupervisor
+from ralph_tui.guard.command_judge import CommandJudge
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import Guard
-from ralph_tui.guard.worker import CommandJudge
 from ralph_tui.store.project import Project
 from tests.harness.projects import make_project, task
 from tests.harness.run_parts import PartialRun

@@ -1,5 +1,6 @@
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -7,8 +8,8 @@ import pytest
 
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.guard.batch_check import check_lines
+from ralph_tui.guard.command_judge import judging
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.worker import judging
 
 pytestmark = pytest.mark.usefixtures("own_processes")
 
@@ -65,7 +66,7 @@ def test_a_phase_without_commands() -> None:
 
 
 def test_what_is_asked_about_is_denied_to_who_cannot_ask() -> None:
-    policy = POLICY.model_copy(update={"ask_commands": ("docker compose up",)})
+    policy = replace(POLICY, ask_commands=("docker compose up",))
     (answer,) = check_lines([b'{"command": "docker compose -f x.yaml up -d"}'], policy)
     assert (answer["verdict"], answer["rule"], answer["command"]) == ("deny", "ask-first", None)
     assert "docker compose up" in str(answer["reason"])

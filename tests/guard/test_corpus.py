@@ -4,6 +4,7 @@ import json
 import os
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_the_command_line_judges_every_line_as_its_author_did(tmp_path: Path) ->
 def test_each_class_of_the_corpus_in_other_words() -> None:
     state = Path("/home/me/.local/state/ralph")
     policy = Policy(root=POLICY.root, home=Path("/home/me"), own_directories=(state,))
-    beside_others = policy.model_copy(update={"root": Path("/tmp/proj")})
+    beside_others = replace(policy, root=Path("/tmp/proj"))
     wrong = []
     for kind, expect, command, becomes in classes():
         verdict = judge_command(command, beside_others if kind == "in_tmp" else policy)

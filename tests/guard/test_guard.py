@@ -9,9 +9,9 @@ from pydantic import JsonValue
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.guard.analysis.judge import judge_command
+from ralph_tui.guard.command_judge import CommandJudge
 from ralph_tui.guard.core.policy import PHASE_TOOLS, Policy
 from ralph_tui.guard.guard import Guard
-from ralph_tui.guard.worker import CommandJudge
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ralph_tui.guard.command_judge import CommandJudge
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.worker import CommandJudge
 from tests.harness.waiting import until
 
 pytestmark = pytest.mark.usefixtures("own_processes")
@@ -140,7 +140,7 @@ async def test_closing_ends_the_child_and_may_be_repeated(judge: CommandJudge) -
 async def test_the_child_ends_with_its_parent() -> None:
     script = (
         "import asyncio, os\n"
-        "from ralph_tui.guard.worker import CommandJudge\n"
+        "from ralph_tui.guard.command_judge import CommandJudge\n"
         "async def main():\n"
         "    judge = CommandJudge()\n"
         "    await judge.warm_up()\n"

@@ -6,8 +6,8 @@ import pytest
 
 from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked
+from ralph_tui.guard.command_judge import CommandJudge
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.worker import CommandJudge
 
 
 def spare_processes(monkeypatch: pytest.MonkeyPatch) -> None:

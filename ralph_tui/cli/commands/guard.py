@@ -65,7 +65,7 @@ def check(
 
     policy = _policy(project_root, phase)
     if stdin:
-        from ralph_tui.guard.worker import judging
+        from ralph_tui.guard.command_judge import judging
 
         with judging(policy) as judging_in_time:
             for found in check_lines(sys.stdin.buffer, policy, judging_in_time):

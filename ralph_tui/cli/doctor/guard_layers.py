@@ -211,7 +211,7 @@ def check_layers(start: Path, mode: str = "auto") -> Iterator[Finding]:
 
 
 def _check_guard(root: Path) -> Finding:
-    from ralph_tui.guard.worker import judging
+    from ralph_tui.guard.command_judge import judging
 
     with judging(Policy(root=root)) as judge:
         ok = (judge("git status").decision, judge("git push").decision) == ("allow", "deny")

@@ -3,10 +3,10 @@
 import asyncio
 import uuid
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ralph_tui.domain.documents.questions import AskedQuestion, Permission
 from ralph_tui.domain.permissions import (
-    ASK_FIRST,
     CHECK_FILES,
     CLI,
     NETWORK,
@@ -18,7 +18,7 @@ from ralph_tui.domain.permissions import (
 )
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import inert
-from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.domain.tool_calls import ASK_FIRST, ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.project_state import ProjectState, answer_to, withdraw
 from ralph_tui.store.project import Documents
@@ -107,8 +107,7 @@ class CallPermissions:
         """Return the ruling on a gate command that `safety.ask_commands` lists."""
         if self.known(verdict).decision != "ask":
             return Ruling(allowed=True, scope="again")
-        runs = {"command": verdict.command or command}
-        call = ToolCall(tool_id="gate", name="Bash", input=runs)
+        call = ToolCall(tool_id="gate", name="Bash", input={"command": verdict.command or command})
         return await self.permit(permission_of(call, verdict, asked=command, said="", check=True))
 
     def known(self, verdict: Verdict) -> Verdict:
@@ -118,8 +117,7 @@ class CallPermissions:
         """
         if verdict.decision != "ask" or not _pattern_keys(verdict.asks) <= self._granted:
             return verdict
-        decision = "allow" if verdict.command is None else "rewrite"
-        return verdict.model_copy(update={"decision": decision})
+        return replace(verdict, decision="allow" if verdict.command is None else "rewrite")
 
     def _refusal_without_asking(self, wanted: Permission) -> str:
         settings = self._run.settings

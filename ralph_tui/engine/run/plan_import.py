@@ -20,7 +20,7 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.import_sources import LoadedFile, load_sources
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.detection.project_checks import checks_of
-from ralph_tui.guard.worker import judging
+from ralph_tui.guard.command_judge import judging
 from ralph_tui.interop.format_registry import MIN_SCORE, formats
 from ralph_tui.interop.formats import Importer, ImportOptions, InteropError
 from ralph_tui.interop.merge import Incoming, Merged, commands_in, merge, with_evidence

@@ -63,12 +63,12 @@ from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, 
 from ralph_tui.engine.verification.gate import Gate, gate_environment
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from ralph_tui.engine.verification.review.reviewer import Reviewer
+from ralph_tui.guard.command_judge import CommandJudge
 from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write, may_write_unnamed_files
 from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.guard.sandbox.environ_block import blank_keys
 from ralph_tui.guard.sandbox.environment import SHIMS, agent_environment, cli_overlay
 from ralph_tui.guard.sandbox.os_sandbox import NOT_HELD
-from ralph_tui.guard.worker import CommandJudge
 from ralph_tui.store.backup.agent_activity import ActivityLog
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.journal import JournalWriter

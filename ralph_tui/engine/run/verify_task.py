@@ -27,9 +27,9 @@ from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, 
 from ralph_tui.engine.verification.evidence.examine import Examined
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
 from ralph_tui.engine.verification.gate import Gate, all_checks, gate_environment
+from ralph_tui.guard.command_judge import CommandJudge
 from ralph_tui.guard.guard import Guard
 from ralph_tui.guard.sandbox.environment import agent_environment, hidden_names
-from ralph_tui.guard.worker import CommandJudge
 from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.project import Project
 

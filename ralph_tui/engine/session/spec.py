@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def with_own_processes(policy: Policy) -> Policy:
         except psutil.Error:  # another user's process, or one that has ended; its pid is kept
             continue
     names = dict.fromkeys((*policy.own_processes, *lines))
-    return policy.model_copy(update={"own_pids": tuple(pids), "own_processes": tuple(names)})
+    return replace(policy, own_pids=tuple(pids), own_processes=tuple(names))
 
 
 CLAUDE_MD_LIMIT = 40_000

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
-from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.phase import Phase
 from ralph_tui.domain.tool_calls import ALLOW, Verdict
 from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.policy import Policy

@@ -1,14 +1,12 @@
 """Defines what an agent may do: the project, the phase, and the lists in the settings."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from pydantic import Field
-
-from ralph_tui.domain.base import Model
 from ralph_tui.domain.git_commands import GIT_READ_ONLY
-from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.phase import Phase
 
 PYTHON_TOOLS = (
     "pytest", "py.test", "mypy", "ruff", "black", "isort", "flake8", "pylint", "pyright",
@@ -49,7 +47,8 @@ OWN_PROCESSES = ("ralph run", "python -I -X utf8 -m ralph_tui.guard.worker", "cl
 """The command lines of the loop, of the process that judges commands, and of the agent."""
 
 
-class Policy(Model):
+@dataclass(frozen=True, kw_only=True)
+class Policy:
     """What one agent session may do."""
 
     root: Path
@@ -60,7 +59,7 @@ class Policy(Model):
     """Commands in the same form, and tool names, that need the person's permission."""
     git_allowed: tuple[str, ...] = GIT_READ_ONLY
     python_tools: tuple[str, ...] = PYTHON_TOOLS
-    tool_runs: Mapping[str, str] = Field(default_factory=dict)
+    tool_runs: Mapping[str, str] = field(default_factory=dict)
     """The command that runs a tool where plain `uv run` would not find it, such as `uv run --extra test`."""
     scripts_through_uv: bool = False
     """Whether `python x.py` runs in uv's environment, as in a uv project."""

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import NoReturn
 
-from ralph_tui.domain.permissions import ASK_FIRST
-from ralph_tui.domain.tool_calls import Verdict
+from ralph_tui.domain.tool_calls import ASK_FIRST, Verdict
 
 SPLIT = "Split the command into simpler ones."
 _PART_LIMIT = 200
