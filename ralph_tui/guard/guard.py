@@ -21,7 +21,6 @@ COMMAND_TOOLS = frozenset({"Bash", "Monitor", "PowerShell"})
 _READ_TOOLS = frozenset({"Read", "Grep", "Glob"})
 
 _OWN_TOOLS = f"mcp__{OWN_SERVER}__"
-"""Prefix of ralph's own tools; without them a session could not even report that it is stuck."""
 
 
 def may_write_unnamed_files(name: str) -> bool:

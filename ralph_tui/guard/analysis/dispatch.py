@@ -11,16 +11,16 @@ from ralph_tui.guard.core.policy import RULED
 from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules import (
+    containers,
     copy_move,
     destructive,
     file_writers,
-    infrastructure,
     inline_code,
     interpreters,
     launchers,
+    listed_programs,
     package_managers,
     package_runners,
-    programs,
     shells,
     signals,
 )
@@ -194,7 +194,7 @@ _OWN_RULES: Rules = MappingProxyType(
 )
 _EXTRA_RULES: Rules = MappingProxyType(
     {
-        **infrastructure.REMOTE_RULES,
+        **listed_programs.HARM_RULES,
         **signals.RULES,
         "ps": judge_ps,
         "go": judge_go,
@@ -205,8 +205,10 @@ _EXTRA_RULES: Rules = MappingProxyType(
 """Additional rules for one harm a program may do, besides what it starts and writes."""
 _STARTS: Rules = MappingProxyType({**package_runners.RULES, **shells.RULES, **launchers.RULES})
 _RUNS_CODE: Rules = MappingProxyType({**inline_code.RULES, **interpreters.RULES})
-_DESTROYS: Rules = MappingProxyType({**destructive.RULES, **infrastructure.CONTAINER_RULES})
-_WRITES: Rules = MappingProxyType({**copy_move.RULES, **file_writers.RULES, **programs.RULES})
+_DESTROYS: Rules = MappingProxyType({**destructive.RULES, **containers.RULES})
+_WRITES: Rules = MappingProxyType(
+    {**copy_move.RULES, **file_writers.RULES, **listed_programs.RULES}
+)
 _CHECKS_OPERANDS = names(
     "curl wget aria2c psql mysql mariadb sqlite3 docker podman nerdctl npm pnpm yarn bun"
 )

@@ -116,7 +116,6 @@ Rule = Callable[[Invocation], None]
 """Judges one kind of program; raises `DeniedError` to refuse."""
 
 Rules = Mapping[str, Rule]
-"""Rules by program name."""
 
 
 def refuse_unreadable(shown: str, why: str) -> NoReturn:
@@ -157,6 +156,7 @@ _DIRECTORY_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
         **dict.fromkeys(names("make gmake"), names("-C --directory")),
         **dict.fromkeys(names("npm npx"), names("-C --prefix")),
         "pnpm": names("-C --dir"),
+        "sudo": names("-D --chdir"),
         "yarn": names("--cwd"),
         "bun": names("--cwd"),
         "just": names("-d --working-directory"),

@@ -24,7 +24,6 @@ from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
-# Directories that any program may write to.
 _SCRATCH = (
     "/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/", "/dev/fd/", "/proc/self/fd/",  # noqa: S108 - compared, never opened
 )  # fmt: skip

@@ -92,14 +92,4 @@ def _link(call: Invocation) -> None:
     check_writes(target, call, into=True)
 
 
-def _install(call: Invocation) -> None:
-    spec = Spec("gmotSC", long=names("--group --mode --owner --target-directory --suffix"))
-    args = parse(call.arguments, spec)
-    targets = args.values("-t", "--target-directory") or last_operand(args.operands)
-    made = list(args.operands) if args.has("-d", "--directory") else targets
-    check_writes(made, call, into=True)
-
-
-RULES: Rules = MappingProxyType(
-    {"mv": _move, "cp": _copy, "ln": _link, "link": _link, "install": _install}
-)
+RULES: Rules = MappingProxyType({"mv": _move, "cp": _copy, "ln": _link, "link": _link})

@@ -94,11 +94,6 @@ def _archiver(call: Invocation) -> None:
             call.dirs.check_removal(word, call.shown)
 
 
-def _keeping_compressor(call: Invocation) -> None:
-    args = parse(call.arguments)
-    check_writes(args.operands if args.has("--rm", "-j") else args.operands[1:], call)
-
-
 _MODES = Spec(long=names("--reference --from"))
 
 
@@ -142,12 +137,6 @@ def _dd(call: Invocation) -> None:
             call.dirs.check_write(word.cut(3), call.shown)
 
 
-def _in_place(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("opIn"))
-    if args.has("-i", "--inplace", "--in-place"):
-        check_writes(args.operands[1:] or args.operands, call)
-
-
 RULES: Rules = MappingProxyType(
     {
         "rsync": _rsync,
@@ -155,10 +144,8 @@ RULES: Rules = MappingProxyType(
         **dict.fromkeys(names("tar bsdtar"), _tar),
         "zip": _zip,
         **dict.fromkeys(names("7z 7za 7zz 7zr rar arj lha"), _archiver),
-        **dict.fromkeys(names("lz4 unlz4 brotli"), _keeping_compressor),
         **dict.fromkeys(names("rm grm"), _remove),
         **dict.fromkeys(names("chmod chown chgrp chattr setfacl"), _chmod),
         "dd": _dd,
-        "yq": _in_place,
     }
 )

@@ -1,12 +1,11 @@
 """Judges code on the command line, in any language: every string in it is judged as a possible command."""
 
-import itertools
 import re
 import shlex
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import Spec, names, parse
+from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.rule_context import Invocation, Rules, refuse_unreadable
 from ralph_tui.guard.core.verdicts import DeniedError, deny
 from ralph_tui.guard.rules.git import MUTATING
@@ -168,36 +167,6 @@ _WRITES_GUARDED = re.compile(
 _SHELL_ESCAPE = re.compile(r"\s*(?:\\!|\.shell\b|\.system\b|system\b|!)\s*")
 
 
-def _editor(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("cS", long=names("--cmd --eval")))
-    texts = [o.value.text for o in args.options if o.value is not None]
-    texts += [w.text for w in args.operands if w.text.startswith("+")]
-    if call.feed is not None:
-        texts.append(call.feed.text)
-    for text in texts:
-        for part in re.split(r"[|\n]", text):
-            if "!" in part:
-                judge_possible_command(part.partition("!")[2], call)
-    for word in args.operands:
-        if not word.text.startswith("+"):
-            call.dirs.check_guarded(word, call.shown)
-
-
-def _debugger(call: Invocation) -> None:
-    texts = call.feed.text.splitlines() if call.feed is not None else []
-    for option, value in itertools.pairwise(call.arguments):
-        if option.text.lstrip("-") in ("ex", "iex", "eval-command", "init-eval-command", "o"):
-            texts.append(value.text)
-    end = next((i for i, w in enumerate(call.arguments) if w.text in ("--args", "--")), None)
-    if end is not None and call.arguments[end + 1 :]:
-        call.walker.run(call.arguments[end + 1 :], call)
-    for text in texts:
-        verb, _, rest = text.strip().replace("!", "shell ", 1).partition(" ")
-        if verb in ("shell", "python", "platform"):
-            judge_possible_command(rest.removeprefix("shell "), call)
-            judge_code(rest, call)
-
-
 def _prompt(call: Invocation) -> None:
     texts = [word.text for word in call.arguments]
     texts += call.feed.text.splitlines() if call.feed is not None else []
@@ -210,8 +179,6 @@ def _prompt(call: Invocation) -> None:
 
 RULES: Rules = MappingProxyType(
     {
-        **dict.fromkeys(names("vi vim nvim view ex ed nano"), _editor),
-        **dict.fromkeys(names("gdb lldb"), _debugger),
         **dict.fromkeys(names("psql mysql mariadb sqlite3 ftp sftp mongo dc"), _prompt),
     }
 )

@@ -213,7 +213,6 @@ def _scripts_and_files(args: Arguments, call: Invocation) -> tuple[list[Word], l
 RULES: Rules = MappingProxyType(
     {
         **dict.fromkeys(names("make gmake"), _judge_make),
-        **dict.fromkeys(names("micropython jython"), _python),
         **dict.fromkeys(names("sed gsed"), _sed),
         **dict.fromkeys(names("awk gawk mawk nawk original-awk"), _awk),
     }

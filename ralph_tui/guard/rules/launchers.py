@@ -1,10 +1,9 @@
-"""Judges programs that start others: `sudo`, `timeout`, `env`, `xargs`, `parallel`, `ssh`."""
+"""Judges programs that put together the commands they start: `env`, `xargs`, `parallel`, `fd`."""
 
 import contextlib
 import re
 import shlex
 from collections.abc import Sequence
-from itertools import pairwise
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
@@ -12,21 +11,12 @@ from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.rule_context import (
     Invocation,
     Rules,
-    check_writes,
     in_directories,
-    refuse_unreadable,
 )
 from ralph_tui.guard.rules.assignments import judge_removal
-from ralph_tui.guard.rules.programs import PROGRAMS
-from ralph_tui.guard.rules.read_only import check_outputs
+from ralph_tui.guard.rules.listed_programs import refuse_unknown_start, run_words
 from ralph_tui.guard.rules.shells import judge_joined
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, anything, literal
-
-
-def _refuse_unknown_start(call: Invocation, operands: Sequence[Word]) -> None:
-    if operands and operands[0].text == UNKNOWN and operands[0].may_split:
-        refuse_unreadable(call.shown, "An expansion takes the place of a command")
-
 
 _XARGS = Spec(
     "aEIJLnPsdR",
@@ -37,7 +27,7 @@ _XARGS = Spec(
 
 def _xargs(call: Invocation) -> None:
     args = parse(call.arguments, _XARGS, stop=True)
-    _refuse_unknown_start(call, args.operands)
+    refuse_unknown_start(call, args.operands)
     if not args.operands:
         return
     added = _stdin_words(call)
@@ -132,38 +122,14 @@ def _fd(call: Invocation) -> None:
             return
 
 
-_ASSIGNMENT = re.compile(r"[^=\0]+=", re.DOTALL)
-
 _ENV_BLANK = re.compile(r"\\[_tnrfv]")
 """Escapes that separate words in `env -S`, as blanks do."""
-
-
-def _wrapped(call: Invocation) -> None:
-    program = PROGRAMS[call.program]
-    args = parse(call.arguments, program.spec, stop=True)
-    _refuse_unknown_start(call, args.operands)
-    check_writes(args.values(*program.writes), call)
-    check_outputs([option.word for option in args.options], call)
-    if call.program == "sudo":
-        call = in_directories(call, args.values("-D", "--chdir"))
-    if call.program == "sudo" and args.has("-e", "--edit"):
-        check_writes(args.operands, call)
-        return
-    _run(call, args.operands[program.skip :], assigns=program.assigns)
-
-
-def _run(call: Invocation, words: Sequence[Word], *, assigns: bool = False) -> None:
-    while assigns and words and _ASSIGNMENT.match(words[0].text):
-        call.walker.assign(words[0], call)
-        words = words[1:]
-    if words:
-        call.walker.run(words, call, under_uv=call.under_uv)
 
 
 def _env(call: Invocation) -> None:
     spec = Spec("uCS", long=names("--unset --chdir --split-string"))
     args = parse(call.arguments, spec, stop=True)
-    _refuse_unknown_start(call, args.operands)
+    refuse_unknown_start(call, args.operands)
     call = call.at(call.dirs.fork())  # its settings apply only to what it starts
     call = in_directories(call, args.values("-C", "--chdir"))
     for name in args.values("-u", "--unset"):
@@ -177,100 +143,7 @@ def _env(call: Invocation) -> None:
             kinds = "".join("x" if c == UNKNOWN else "q" for c in text)
             call.walker.shell(Word(text + rest, kinds + "q" * len(rest)), call)
         return
-    _run(call, args.operands, assigns=True)
-
-
-def _entr(call: Invocation) -> None:
-    args = parse(call.arguments, stop=True)
-    if args.has("-s"):
-        judge_joined(call, args.operands)
-    else:
-        _run(call, args.operands)
-
-
-def _daemon(call: Invocation) -> None:
-    words = call.arguments
-    end = next((i for i, word in enumerate(words) if word.text == "--"), len(words))
-    for option, program in pairwise(words[:end]):
-        if option.text in ("-x", "--exec", "-a", "--startas"):
-            _run(call, [program, *words[end + 1 :]])
-
-
-def _command(call: Invocation) -> None:
-    args = parse(call.arguments, stop=True)
-    if not args.has("-v", "-V"):
-        _run(call, args.operands)
-
-
-def _flock(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("wEc", long=names("--wait --timeout --command")))
-    for text in args.values("-c", "--command"):
-        call.walker.shell(text, call)
-    after = parse(call.arguments, Spec("wE", long=names("--wait --timeout")), stop=True).operands
-    if len(after) > 1 and not after[1].text.startswith("-"):
-        _run(call, after[1:])
-
-
-def _script(call: Invocation) -> None:
-    spec = Spec("cEIOBTmo", long=names("--command --echo --log-in --log-out --log-io --log-timing"))
-    args = parse(call.arguments, spec)
-    for text in args.values("-c", "--command"):
-        call.walker.shell(text, call)
-    for word in args.operands[:1]:
-        call.dirs.check_write(word, call.shown)
-    if len(args.operands) > 1:  # the BSD form: a file, then a command
-        _run(call, args.operands[1:])
-    elif not args.has("-c", "--command") and call.feed is not None:
-        call.walker.shell(call.feed, call)
-
-
-def _su(call: Invocation) -> None:
-    texts = parse(call.arguments, Spec("cgGsw", long=names("--command"))).values("-c", "--command")
-    for text in texts:
-        call.walker.shell(text, call)
-    if not texts and call.feed is not None:
-        call.walker.shell(call.feed, call)
-
-
-def _pager(call: Invocation) -> None:
-    for word in call.arguments:
-        if word.text.startswith("+") and "!" in word.text:
-            call.walker.shell(literal(word.text.partition("!")[2]), call)
-
-
-def _runuser(call: Invocation) -> None:
-    spec = Spec("cgGsuw", long=names("--command --user --group"))
-    for text in parse(call.arguments, spec).values("-c", "--command"):
-        call.walker.shell(text, call)
-    args = parse(call.arguments, spec, stop=True)
-    if args.has("-u", "--user"):
-        _run(call, args.operands)
-
-
-def _ssh(call: Invocation) -> None:
-    """Judge a command for another machine, because that may be this one.
-
-    The tools there do not run in this project's environment.
-    """
-    call = call.in_uv()
-    args = parse(call.arguments, Spec("BbcDEeFIiJLlmOoPpRSWw"), stop=True)
-    for word in args.values("-o"):
-        started = re.fullmatch(r"\w+command\s*[= ]\s*(.+)", word.text, re.IGNORECASE | re.DOTALL)
-        if started is not None:
-            call.walker.shell(literal(started[1]), call)
-    words = args.operands[1:]
-    if words:
-        judge_joined(call, words)
-    if call.feed is not None and call.feed.text.strip(UNKNOWN + " \n"):
-        call.walker.shell(call.feed, call)
-
-
-def _watch(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("nqs", long=names("--interval --equexit")), stop=True)
-    _refuse_unknown_start(call, args.operands)
-    judge_joined(call, args.operands)
-    if len(args.operands) > 1:
-        _run(call, args.operands)
+    run_words(call, args.operands, assigns=True)
 
 
 RULES: Rules = MappingProxyType(
@@ -278,18 +151,6 @@ RULES: Rules = MappingProxyType(
         **dict.fromkeys(names("xargs gxargs"), _xargs),
         "parallel": _parallel,
         **dict.fromkeys(names("fd fdfind"), _fd),
-        "env": _env,
-        "genv": _env,
-        "entr": _entr,
-        "start-stop-daemon": _daemon,
-        "command": _command,
-        "flock": _flock,
-        "script": _script,
-        "su": _su,
-        **dict.fromkeys(names("less more most pg"), _pager),
-        "ssh": _ssh,
-        "runuser": _runuser,
-        "watch": _watch,
-        **{name: _wrapped for name, program in PROGRAMS.items() if program.operands == "run"},
+        **dict.fromkeys(names("env genv"), _env),
     }
 )

@@ -1,4 +1,4 @@
-"""Judges programs by what programs.toml says of their options and operands."""
+"""Reads what programs.toml says of the options and operands of programs."""
 
 import re
 import tomllib
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.rule_context import Invocation, Rules, check_writes
+from ralph_tui.guard.core.arguments import Spec, names
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,10 @@ class Program:
     here: bool
     assigns: bool
     code: frozenset[str] | None
+    feed: bool
+    elsewhere: bool
     removes: re.Pattern[str] | None
+    harms: re.Pattern[str] | None
 
 
 _LISTS = ("writes", "shell", "only", "unless", "commits")
@@ -50,38 +52,12 @@ def _read() -> Iterator[tuple[str, Program]]:
             here=said.get("here", False),
             assigns=said.get("assigns", False),
             code=names(said["code"]) if "code" in said else None,
+            feed=said.get("feed", False),
+            elsewhere=said.get("elsewhere", False),
             removes=re.compile(said["removes"]) if "removes" in said else None,
+            harms=re.compile(said["harms"]) if "harms" in said else None,
         )
         yield from dict.fromkeys(listed.split(), program).items()
 
 
 PROGRAMS: Mapping[str, Program] = MappingProxyType(dict(_read()))
-
-
-def _judge(call: Invocation) -> None:
-    program = PROGRAMS[call.program]
-    args = parse(call.arguments, program.spec)
-    for text in args.values(*program.shell):
-        call.walker.shell(text, call)
-    named = args.values(*program.writes)
-    check_writes([word for word in named if word.text != "-"], call, into=program.into)
-    if args.has(*program.unless) or (program.only and not args.has(*program.only)):
-        return
-    operands = args.operands[program.skip : program.most] if program.operands else ()
-    if program.operands == "remove":
-        for word in operands:
-            call.dirs.check_removal(word, call.shown)
-    else:
-        check_writes(operands, call, into=program.into)
-    if program.here and not (named or operands):
-        call.dirs.check_current_directory(call.shown, certain=False)
-
-
-RULES: Rules = MappingProxyType(
-    {
-        name: _judge
-        for name, program in PROGRAMS.items()
-        if program.operands in ("write", "remove")
-        or (program.operands != "run" and (program.writes or program.shell or program.here))
-    }
-)

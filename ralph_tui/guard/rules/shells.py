@@ -118,11 +118,6 @@ def _history(call: Invocation) -> None:
         check_writes(args.operands, call)
 
 
-def _at(call: Invocation) -> None:
-    if call.feed is not None:
-        call.walker.shell(call.feed, call)
-
-
 RULES: Rules = MappingProxyType(
     {
         **dict.fromkeys(SHELLS, _shell),
@@ -135,6 +130,5 @@ RULES: Rules = MappingProxyType(
         "fc": _repeat,
         "enable": _enable,
         "history": _history,
-        **dict.fromkeys(names("at batch newgrp"), _at),
     }
 )

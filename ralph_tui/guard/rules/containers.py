@@ -1,4 +1,4 @@
-"""Refuses commands that remove containers, images, clusters, buckets and other things outside the project."""
+"""Refuses commands that remove containers, images and volumes, or give a container too much."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,6 @@ from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
-from ralph_tui.guard.rules.programs import PROGRAMS
 from ralph_tui.guard.shell.nodes import Word, literal
 from ralph_tui.guard.shell.parser import read_word
 
@@ -111,33 +110,6 @@ def _refuse_container(call: Invocation, reason: str) -> NoReturn:
     deny("destructive", call.shown, reason, "If this is necessary, ask the person to do it.")
 
 
-CONTAINER_RULES: Rules = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {"docker-compose": _compose, **dict.fromkeys(names("docker podman nerdctl"), _docker)}
-)
-
-
-_VALUES = Spec(
-    "nlcfoLspgC",
-    long=names(
-        "--namespace --context --kubeconfig --selector --output --filename --cluster --user --region"
-        " --profile --endpoint-url --query --project --account --configuration --subscription --name"
-        " --resource-group --app --org --stack --cwd --stage --kube-context --format --filter --zone"
-    ),
-)
-
-
-def _remote(call: Invocation) -> None:
-    operands = [word.text for word in parse(call.arguments, _VALUES).operands]
-    options = [word.text for word in call.arguments if word.text.startswith("-")]
-    removes = PROGRAMS[call.program].removes
-    if removes is None or not removes.match(" ".join([*operands, *options])):
-        return
-    dry = ("--dry-run", "--dryrun", "--help")
-    if not any(o.startswith(dry) and o != "--dry-run=none" for o in options):
-        reason = "This removes resources on other machines"
-        deny("destructive", call.shown, reason, "If this is necessary, ask the person to do it.")
-
-
-REMOTE_RULES: Rules = MappingProxyType(
-    {name: _remote for name, program in PROGRAMS.items() if program.removes is not None}
 )

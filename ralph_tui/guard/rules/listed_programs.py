@@ -1,0 +1,115 @@
+"""Judges programs by what programs.toml says of their options and operands."""
+
+import re
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
+from ralph_tui.guard.core.rule_context import (
+    Invocation,
+    Rules,
+    check_writes,
+    refuse_unreadable,
+)
+from ralph_tui.guard.core.verdicts import deny
+from ralph_tui.guard.rules.programs import PROGRAMS, Program
+from ralph_tui.guard.rules.read_only import check_outputs
+from ralph_tui.guard.rules.shells import judge_joined
+from ralph_tui.guard.shell.nodes import UNKNOWN, Word
+
+_ASSIGNMENT = re.compile(r"[^=\0]+=", re.DOTALL)
+
+
+def _judge(call: Invocation) -> None:
+    program = PROGRAMS[call.program]
+    if program.operands in ("run", "shell"):
+        _judge_start(program, call.in_uv() if program.elsewhere else call)
+        return
+    args = parse(call.arguments, program.spec)
+    named = _judge_options(program, args, call)
+    if args.has(*program.unless) or (program.only and not args.has(*program.only)):
+        return
+    operands = args.operands[program.skip : program.most] if program.operands else ()
+    if program.operands == "remove":
+        for word in operands:
+            call.dirs.check_removal(word, call.shown)
+    else:
+        check_writes(operands, call, into=program.into)
+    if program.here and not (named or operands):
+        call.dirs.check_current_directory(call.shown, certain=False)
+
+
+def _judge_start(program: Program, call: Invocation) -> None:
+    before = parse(call.arguments, program.spec, stop=True)
+    after = parse(before.operands[program.skip :], program.spec, stop=True)
+    args = Arguments((*before.options, *after.options), after.operands)
+    check_outputs([option.word for option in args.options], call)
+    _judge_options(program, args, call)
+    if args.has(*program.unless):
+        return
+    refuse_unknown_start(call, args.operands)
+    if program.operands == "shell":
+        judge_joined(call, args.operands)
+    if program.operands == "run" or args.operands[1:]:
+        run_words(call, args.operands, assigns=program.assigns)
+
+
+def _judge_options(program: Program, args: Arguments, call: Invocation) -> list[Word]:
+    texts = args.values(*program.shell)
+    for text in texts:
+        call.walker.shell(text, call)
+    if program.feed and not texts and call.feed is not None:
+        call.walker.shell(call.feed, call)
+    named = args.values(*program.writes)
+    check_writes([word for word in named if word.text != "-"], call, into=program.into)
+    return named
+
+
+def refuse_unknown_start(call: Invocation, operands: Sequence[Word]) -> None:
+    if operands and operands[0].text == UNKNOWN and operands[0].may_split:
+        refuse_unreadable(call.shown, "An expansion takes the place of a command")
+
+
+def run_words(call: Invocation, words: Sequence[Word], *, assigns: bool = False) -> None:
+    while assigns and words and _ASSIGNMENT.match(words[0].text):
+        call.walker.assign(words[0], call)
+        words = words[1:]
+    if words:
+        call.walker.run(words, call, under_uv=call.under_uv)
+
+
+_REMOTE_VALUES = Spec(
+    "nlcfoLspgC",
+    long=names(
+        "--namespace --context --kubeconfig --selector --output --filename --cluster --user --region"
+        " --profile --endpoint-url --query --project --account --configuration --subscription --name"
+        " --resource-group --app --org --stack --cwd --stage --kube-context --format --filter --zone"
+    ),
+)
+
+
+def _judge_harm(call: Invocation) -> None:
+    program = PROGRAMS[call.program]
+    operands = [word.text for word in parse(call.arguments, _REMOTE_VALUES).operands]
+    options = [word.text for word in call.arguments if word.text.startswith("-")]
+    text = " ".join([*operands, *options])
+    dry = ("--dry-run", "--dryrun", "--help")
+    reason = ""
+    if program.harms is not None and program.harms.match(text):
+        reason = "This changes disks, users or the machine itself"
+    elif program.removes is not None and program.removes.match(text):
+        reason = "This removes resources on other machines"
+    if reason and not any(o.startswith(dry) and o != "--dry-run=none" for o in options):
+        deny("destructive", call.shown, reason, "If this is necessary, ask the person to do it.")
+
+
+RULES: Rules = MappingProxyType(
+    {
+        name: _judge
+        for name, program in PROGRAMS.items()
+        if program.operands or program.writes or program.shell or program.here or program.feed
+    }
+)
+HARM_RULES: Rules = MappingProxyType(
+    {name: _judge_harm for name, program in PROGRAMS.items() if program.harms or program.removes}
+)
