@@ -4,7 +4,7 @@ GIT_READ_ONLY = (
     "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr",
     "check-ignore", "check-mailmap", "check-ref-format", "cherry", "clean", "column",
     "commit-graph", "config", "count-objects", "describe", "diff", "diff-files", "diff-index", "diff-tree",
-    "fast-export", "fmt-merge-msg", "for-each-ref",
+    "fast-export", "fetch", "fmt-merge-msg", "for-each-ref",
     "format-patch", "fsck", "get-tar-commit-id", "grep", "hash-object", "help", "interpret-trailers", "log", "ls-files",
     "ls-remote", "ls-tree", "merge-base", "merge-file", "merge-tree", "multi-pack-index", "name-rev", "notes", "patch-id",
     "range-diff", "reflog", "remote", "replace", "rerere", "rev-list", "rev-parse", "shortlog", "show",

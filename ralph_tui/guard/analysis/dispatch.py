@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
-from ralph_tui.guard.core.arguments import names
+from ralph_tui.guard.core.arguments import Spec, names, parse
+from ralph_tui.guard.core.constants import FRESH, is_fresh_temp_directory
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.policy import RULED
 from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules
@@ -124,6 +125,19 @@ def _git_words(call: Invocation) -> tuple[Word, ...] | None:
     return None
 
 
+def _begins_scratch_repository(words: Sequence[Word], call: Invocation) -> bool:
+    """Return whether this is `git init` in a directory that `mktemp -d` has just made."""
+    elsewhere = words[1:2] if [word.text for word in words[:1]] == ["-C"] else ()
+    verb, *rest = words[2 * len(elsewhere) :] or [literal("")]
+    args = parse(rest, Spec("b", long=names("--initial-branch")))
+    plain = all(option.name in _PLAIN_INIT for option in args.options)
+    places = [*elsewhere, *args.operands]
+    fresh = all(is_fresh_temp_directory(word, call.walker.source) for word in places)
+    here = bool(places) or FRESH in (call.dirs.directories or ())
+    return verb.text == "init" and plain and fresh and here
+
+
+_PLAIN_INIT = names("-q --quiet -b --initial-branch --bare")
 _FRONT_ENDS = names(
     "gitk gitui tig lazygit hub jj scalar stg guilt topgit ungit gitkraken smartgit smerge"
     " sublime_merge myrepos"
@@ -222,8 +236,9 @@ def judged_by_own_rule(call: Invocation) -> bool:
         if call.dirs.settings_moved:
             reason = "Git would read its settings from another home directory"
             deny("environment", call.shown, reason, "Do not change HOME or XDG_CONFIG_HOME.")
-        for written in judge_git(git, call.policy):
-            call.dirs.check_write(written, call.shown)
+        if not _begins_scratch_repository(git, call):
+            for written in judge_git(git, call.policy):
+                call.dirs.check_write(written, call.shown)
     elif is_manager(program):
         if not judge_own_manager(call):
             refuse_manager(program, call.arguments, call)

@@ -195,11 +195,19 @@ def may_hide_command(text: Word, source: str) -> bool:
 
 
 _MKTEMP = re.compile(
-    r"\s*(?:set -[a-zA-Z]+(?: pipefail)?\s*(?:;|&&|\n)\s*)*"
+    r"\s*(?:(?:set -[a-zA-Z]+(?: pipefail)?|trap 'rm -[rf]+ \"\$\{?\w+\}?\"'(?: [A-Z]+)+)\s*(?:;|&&|\n)\s*)*"
     r"(\w*(?:tmp|temp|scratch|work)\w*|d|dir)=\"?\$\(mktemp -d\)\"?[ \t]*(?:;(?!;)|&&|\n)",
     re.IGNORECASE | re.ASCII,
 )
 """Matches only at the very start, where the assignment cannot be skipped nor `mktemp` redefined."""
+
+
+FRESH = "/var/tmp/fresh"  # noqa: S108 - compared, never opened
+"""Represents a directory that `mktemp -d` has just made."""
+
+
+def changes_to_fresh_directory(word: Word, source: str) -> bool:
+    return word.raw.strip('"') == "$(mktemp -d)" or is_fresh_temp_directory(word, source)
 
 
 def is_fresh_temp_directory(word: Word, source: str) -> bool:

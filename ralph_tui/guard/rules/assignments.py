@@ -4,6 +4,7 @@ import re
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
+from ralph_tui.guard.core.constants import FRESH, changes_to_fresh_directory
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.git import MUTATING, judge_git_variable
@@ -162,8 +163,10 @@ def change_directory(call: Invocation, *, certain: bool) -> None:
     if call.program == "popd":
         call.dirs.move(literal("-"), certain=certain)
         return
-    operands = parse(call.arguments).operands
-    call.dirs.move(operands[0] if operands else None, certain=certain)
+    target = next(iter(parse(call.arguments).operands), None)
+    if target is not None and changes_to_fresh_directory(target, call.walker.source):
+        target = literal(FRESH)
+    call.dirs.move(target, certain=certain)
 
 
 def _unexports(call: Invocation) -> bool:

@@ -184,6 +184,11 @@ def _merge_file(args: Arguments, _: Sequence[Word]) -> str:
     return "" if args.has("-p", "--stdout") else "Without -p, this writes the file"
 
 
+def _fetch(args: Arguments, words: Sequence[Word]) -> str:
+    dry = args.has("--dry-run")
+    return _ls_remote(args, words) if dry else "Without --dry-run, this moves remote branches"
+
+
 def _ls_remote(args: Arguments, _: Sequence[Word]) -> str:
     helper = any("::" in word.text or word.text.startswith("-") for word in args.operands)
     return "This address starts a program" if helper else ""
@@ -208,6 +213,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "rerere": _first("status", "diff", "remaining"),
         "bundle": _first("verify", "list-heads"),
         "config": _config,
+        "fetch": _fetch,
         "format-patch": _format_patch,
         "ls-remote": _ls_remote,
         "merge-file": _merge_file,
