@@ -20,9 +20,6 @@ def check_lines(
 
     So is a command that needs the person's permission, because nobody can be asked here. Lines are bytes
     because JSON is UTF-8, whatever the locale.
-
-    Args:
-        judge: A judge with a deadline; without it there is no time limit.
     """
     for number, line in enumerate(lines, start=1):
         command = _command(line)

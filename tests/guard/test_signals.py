@@ -24,11 +24,9 @@ POLICY = Policy(root=Path("/work/proj"), own_pids=(4321, 4000), own_processes=LI
         "kill -STOP 4000",
         "kill -9 -4000",
         "P=4321; kill $P",
-        "strace -p 4321",
         "pkill -f pytest",
         "pkill python",
         "killall python",
-        "ps aux | grep pytest | awk '{print $2}' | xargs kill",
     ],
 )
 def test_what_reaches_ralph_is_refused(command: str) -> None:

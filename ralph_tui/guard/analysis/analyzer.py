@@ -54,14 +54,10 @@ from ralph_tui.guard.rules.package_managers import (
 from ralph_tui.guard.rules.read_only import check_unless_reader
 from ralph_tui.guard.rules.repository_tools import refuse_committer
 from ralph_tui.guard.rules.secrets import (
-    judge_memory_paths,
-    judge_memory_words,
     judge_secret_paths,
     judge_secret_words,
-    mentions_memory,
     mentions_secrets,
 )
-from ralph_tui.guard.rules.signals import looks_for_ralph, mentions_signals
 from ralph_tui.guard.shell.nodes import (
     Command,
     Compound,
@@ -93,7 +89,6 @@ class CommandAnalyzer:
         outermost: The scope of that text, in the project's root.
         tools: The tools that must run through uv, by their index in `source`.
         asks: The matched entries of the person's ask list, each with its command.
-        looked_for_ralph: Whether an earlier command looked up ralph's processes.
     """
 
     def __init__(self, source: str, policy: Policy) -> None:
@@ -101,10 +96,7 @@ class CommandAnalyzer:
         self.outermost = Scope(WorkingDirs.at_root(policy, source))
         self.tools: dict[int, ThroughUv] = {}
         self.asks: dict[str, str] = {}
-        self.looked_for_ralph = False
-        self._signals = mentions_signals(source)
         self._secrets = mentions_secrets(source)
-        self._memory = mentions_memory(source)
         self._commands = 0
         self._nested_text = 0
         self._stdin: Word | None = None
@@ -130,12 +122,7 @@ class CommandAnalyzer:
     def judge_simple(
         self, command: Simple, scope: Scope, feed: Word | None = None, *, certain: bool = False
     ) -> None:
-        """Judge a simple command.
-
-        Args:
-            feed: Its standard input; None if nothing is fed to it.
-            certain: Whether the next command runs only if this one succeeds.
-        """
+        """Judge a simple command; `certain` if the next one runs only if this one succeeds."""
         self._count_command()
         dirs = scope.dirs
         printed = output_of(command, feed)
@@ -144,10 +131,6 @@ class CommandAnalyzer:
         settings_moved = dirs.settings_moved
         self._judge_assignments(command, scope)
         feed = self._judge_redirects(command.redirects, scope, feed, printed)
-        if self._signals and looks_for_ralph(command, dirs.policy):
-            self.looked_for_ralph = True
-        if self._memory:
-            judge_memory_words(command, dirs, self.source)
         if self._secrets:
             judge_secret_words(command, dirs)
         if command.words:
@@ -202,7 +185,6 @@ class CommandAnalyzer:
             self._judge_substitutions(word, scope)
             if command.kind == "loop":
                 scope.dirs.mark_if_guarded(word)
-                judge_memory_paths([word], scope.dirs, self.source, word.raw)
             if command.kind in ("test", "arithmetic"):
                 judge_subscript(word, word.raw)
         feed = self._judge_redirects(command.redirects, scope, feed)
@@ -241,8 +223,6 @@ class CommandAnalyzer:
         for redirect in redirects:
             target = redirect.target
             self._judge_substitutions(target, scope, printed)
-            if self._memory:
-                judge_memory_paths([target], scope.dirs, self.source, target.raw)
             if self._secrets and redirect.operator == "<":
                 judge_secret_paths([target], scope.dirs, target.raw)
             if redirect.body is not None:

@@ -40,7 +40,7 @@ from ralph_tui.guard.rules.package_managers import (
 from ralph_tui.guard.rules.ralph_cli import AGENTS, RALPH, judge_agent, judge_ralph
 from ralph_tui.guard.rules.read_only import READERS, check_named_files, check_unless_reader
 from ralph_tui.guard.rules.repository_tools import FORGES, judge_forge
-from ralph_tui.guard.rules.secrets import judge_key_printer, judge_ps
+from ralph_tui.guard.rules.secrets import judge_key_printer
 from ralph_tui.guard.rules.shells import SHELLS
 from ralph_tui.guard.shell.nodes import UNKNOWN, Compound, Simple, Word, literal
 
@@ -210,7 +210,6 @@ _EXTRA_RULES: Rules = MappingProxyType(
     {
         **listed_programs.HARM_RULES,
         **signals.RULES,
-        "ps": judge_ps,
         "go": judge_go,
         "just": judge_just,
         **dict.fromkeys(names("gpg security"), judge_key_printer),

@@ -5,9 +5,7 @@ import os.path
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import pairwise
 from types import MappingProxyType
-from typing import NoReturn
 
 from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.guard.core.arguments import names
@@ -15,7 +13,7 @@ from ralph_tui.guard.core.policy import SECRETS, Policy
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import DeniedError, denial
 from ralph_tui.guard.core.working_dirs import UNKNOWN_HOME, WorkingDirs
-from ralph_tui.guard.shell.nodes import UNKNOWN, Simple, Word
+from ralph_tui.guard.shell.nodes import Simple, Word
 
 RULE = "secret-files"
 _SECRET_FILES = (*SECRETS, ".claude/.credentials.json")
@@ -99,101 +97,18 @@ def secret_denial(shown: str) -> Verdict:
     return denial(RULE, shown, reason, "Let only the programs that need the keys read them.")
 
 
-_MEMORY_RULE = "process-memory"
-_MEMORY_FILES = ("environ", "mem")
-_MEMORY = re.compile(r"/proc/(?:.*/)?(?:environ|mem)|/proc/kcore")
+_MEMORY_FILES = ("environ", "mem", "kcore")
 _PROCESS = re.compile(r"/proc(?:/(?:\d+|x|self|thread-self|[^/]*[*?\[][^/]*))?")
 """The directory of all processes or of one; `x` represents an unknown ID."""
-_BEFORE_MEMORY_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=/|\0|\.|\*|\w)")
-"""Text before a path in a word, such as `if=`, `f=@` or `file://`."""
-_PRINTS = names("echo printf")
-_PATTERN_FIRST = names("grep egrep fgrep rg ag ack sed awk gawk mawk")
-_GREPS = names("grep egrep fgrep")
-_RECURSIVE_PROGRAMS = names("rg ag ack tar bsdtar cp rsync zip scp 7z")
-"""Programs that read everything below a directory."""
-_PS_VALUE = re.compile(r"-[a-zA-Z]*[oOpCgGstuUqNk]|[a-zA-Z]*[oOptUkN]")
-"""Options of `ps`, with and without a dash, whose value is the next word."""
-_PS_DARWIN = re.compile(r"-[a-zA-Z]*E[a-zA-Z]*")
-
-
-def mentions_memory(source: str) -> bool:
-    return "/proc" in source or "environ" in source
-
-
-def _is_memory(path: str) -> bool:
-    directory, _, last = path.rpartition("/")
-    if not path.startswith("/proc/"):
-        return False
-    wild = any(char in last for char in "*?[") and any(
-        fnmatch.fnmatch(f, last) for f in _MEMORY_FILES
-    )
-    return bool(_MEMORY.fullmatch(path)) or (wild and directory.count("/") >= 2)
-
-
-def judge_memory_words(command: Simple, dirs: WorkingDirs, source: str) -> None:
-    program = command.words[0].text.rpartition("/")[2] if command.words else ""
-    words: Sequence[Word] = () if program in _PRINTS else command.words[1:]
-    if program in _PATTERN_FIRST:
-        words = _after_pattern(words)
-    judge_memory_paths(words, dirs, source, command.raw)
-    deep = program in _RECURSIVE_PROGRAMS or (program in _GREPS and any(map(_recursive, words)))
-    if program == "find":
-        deep = any(_is_memory(f"/proc/1/{word.text}") for word in words if word.text)
-    if deep and any(_below_proc(word, dirs) for word in words):
-        _refuse(command.raw)
-
-
-def judge_memory_paths(words: Sequence[Word], dirs: WorkingDirs, source: str, shown: str) -> None:
-    """Refuse words that name the environment or memory of a process.
-
-    Args:
-        source: The whole text the agent sent, which shows what variables may hold.
-    """
-    for word in words:
-        found = _BEFORE_MEMORY_PATH.match(word.text)
-        path = word.cut(found.end()) if found and found.end() else word
-        if any(map(_is_memory, dirs.resolve(path) or ())):
-            _refuse(shown)
-        if path.text.startswith(UNKNOWN) and "/proc" in source and _is_memory("/proc/" + path.text):
-            _refuse(shown)
-
-
-def judge_ps(call: Invocation) -> None:
-    """Refuse `ps e`, which shows environments: an `e` without a dash, or `-E` on macOS."""
-    texts = [word.text for word in call.arguments]
-    for before, text in pairwise(["", *texts]):
-        if _PS_VALUE.fullmatch(before):
-            shows = "environ" in text
-        else:
-            shows = bool(_PS_DARWIN.fullmatch(text)) or (text.isalpha() and "e" in text)
-        if shows:
-            _refuse(call.shown)
-
-
-def _after_pattern(words: Sequence[Word]) -> Sequence[Word]:
-    if any(word.text in ("-e", "-f", "--regexp", "--file") for word in words):
-        return words
-    first = next((at for at, w in enumerate(words) if not w.text.startswith("-")), len(words))
-    return (*words[:first], *words[first + 1 :])
-
-
-def _recursive(word: Word) -> bool:
-    return bool(re.fullmatch(r"-[a-zA-Z]*[rR][a-zA-Z]*|--(?:dereference-)?recursive", word.text))
-
-
-def _below_proc(word: Word, dirs: WorkingDirs) -> bool:
-    return any(_PROCESS.fullmatch(path) for path in dirs.resolve(word) or ())
 
 
 def reads_memory(path: str) -> bool:
     plain = os.path.normpath(path).replace("//", "/")
-    return _is_memory(plain) or bool(_PROCESS.fullmatch(plain))
+    last = plain.rpartition("/")[2]
+    memory = plain.startswith("/proc/") and any(fnmatch.fnmatch(f, last) for f in _MEMORY_FILES)
+    return memory or bool(_PROCESS.fullmatch(plain))
 
 
 def memory_denial(shown: str) -> Verdict:
     reason = "This reads the environment or memory of a process, which can contain keys,"
-    return denial(_MEMORY_RULE, shown, reason, "Read your own settings with printenv NAME.")
-
-
-def _refuse(shown: str) -> NoReturn:
-    raise DeniedError(memory_denial(shown))
+    return denial("process-memory", shown, reason, "Read your own settings with printenv NAME.")

@@ -10,7 +10,7 @@ from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
-from ralph_tui.guard.shell.nodes import UNKNOWN, Simple, Word
+from ralph_tui.guard.shell.nodes import UNKNOWN, Word
 
 RULE = "ralph-signals"
 _SIGNAL = re.compile(r"-(?:\d+|(?:SIG)?[A-Z][A-Z0-9+]+)")
@@ -31,12 +31,7 @@ def _refuse(call: Invocation, reason: str = "") -> NoReturn:
 
 
 def _matches_own(pattern: str, policy: Policy, *, full: bool, exact: bool = False) -> bool:
-    """Return whether a pattern matches ralph, the CLI or one of their ancestors.
-
-    Args:
-        full: Whether to compare the whole command line instead of the program's name.
-        exact: Whether the pattern must match all of it.
-    """
+    """Return whether a pattern matches ralph, the CLI or one of their ancestors, `full` for their whole command lines."""
     if len(pattern) > _MAX_PATTERN:
         return True
     try:
@@ -108,8 +103,7 @@ def _is_own(word: Word, call: Invocation) -> bool:
     if _PARENT.search(word.raw):
         return True
     if UNKNOWN in word.text and not _LAST_JOB.fullmatch(word.raw):
-        known = _possible_texts(word, call)
-        return call.walker.looked_for_ralph or any(_own_number(f, call) for f in known)
+        return any(_own_number(form, call) for form in _possible_texts(word, call))
     return _own_number(word.text, call)
 
 
@@ -118,84 +112,6 @@ def _own_number(text: str, call: Invocation) -> bool:
     return number.isdigit() and int(number) in (1, *call.policy.own_pids)
 
 
-def _fuser(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("nN", long=names("--namespace")))
-    if not args.has("-k", "--kill"):
-        return
-    for word in args.operands:
-        paths = call.dirs.resolve(word) or ()
-        around = any(f"{call.dirs.root}/".startswith(f"{path}/") for path in paths)
-        whole = args.has("-m", "-M", "--mount", "--ismountpoint", "-c")
-        if around or whole or call.dirs.guarded_directory(word) is not None:
-            _refuse(call)
-
-
-def _attach(call: Invocation) -> None:
-    found = any(_PARENT.search(w.raw) or _own_number(w.text, call) for w in call.arguments)
-    hunted = call.walker.looked_for_ralph and any(UNKNOWN in w.text for w in call.arguments)
-    if found or hunted:
-        _refuse(call)
-
-
-def _multiplexer(call: Invocation) -> None:
-    texts = [word.text for word in call.arguments]
-    named = any(text.startswith(("-t", "-S")) for text in texts) and "-a" not in texts
-    if "kill-server" in texts or (not named and {"kill-session", "quit"} & set(texts)):
-        _refuse(call, "This may end the terminal that ralph runs in")
-
-
 RULES: Rules = MappingProxyType(
-    {
-        "kill": _kill,
-        **dict.fromkeys(names("pkill skill"), _pkill),
-        "killall": _killall,
-        "fuser": _fuser,
-        **dict.fromkeys(names("tmux screen"), _multiplexer),
-        **dict.fromkeys(
-            names(
-                "gdb lldb strace ltrace gcore py-spy perf renice prlimit taskset ionice chrt reptyr"
-                " nsenter cpulimit"
-            ),
-            _attach,
-        ),
-    }
+    {"kill": _kill, **dict.fromkeys(names("pkill skill"), _pkill), "killall": _killall}
 )
-
-# --- looking up processes ---------------------------------------------------------------------
-
-_PARENTS = re.compile(r"-?o?(?:ppid|pgid|pgrp|sid|sess)=?", re.IGNORECASE)
-"""Columns of `ps` with the IDs of parents, groups or sessions."""
-_SEARCHES = names("grep egrep rg awk gawk mawk sed")
-_REGEX = re.compile(r"/([^/]+)/")
-
-
-_SIGNALS = re.compile(r"kill|fuser|" + "|".join(sorted(RULES)))
-
-
-def mentions_signals(source: str) -> bool:
-    return bool(_SIGNALS.search(source))
-
-
-def looks_for_ralph(command: Simple, policy: Policy) -> bool:
-    held = [a.value for a in command.assignments] + [r.target for r in command.redirects]
-    if any(_PARENT.search(w.raw) or ".ralph" in w.text for w in (*command.words, *held)):
-        return True
-    if not command.words:
-        return False
-    program, words = command.words[0].text.rpartition("/")[2], command.words[1:]
-    if program == "pgrep":
-        args = parse(words, _PATTERNS)
-        return _finds_own(args, policy, [w.text for w in args.operands])
-    if program == "pidof":
-        return any(_matches_own(re.escape(w.text), policy, full=False, exact=True) for w in words)
-    if program == "ps":
-        return any(_PARENTS.fullmatch(word.text) for word in words)
-    return program in _SEARCHES and _keeps_own(program, words, policy)
-
-
-def _keeps_own(program: str, words: Sequence[Word], policy: Policy) -> bool:
-    operands = [word.text for word in words if not word.text.startswith("-")]
-    if len(operands) != 1 or any(w.text in ("-v", "--invert-match") for w in words):
-        return False
-    patterns = operands if program in names("grep egrep rg") else _REGEX.findall(operands[0])
-    return any(_matches_own(pattern, policy, full=True) for pattern in patterns)
