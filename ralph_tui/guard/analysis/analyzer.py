@@ -23,7 +23,6 @@ from ralph_tui.guard.core.constants import (
     sets_up_shell,
     shifts_parameters,
 )
-from ralph_tui.guard.core.paths import printed_names
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.rule_context import (
     Invocation,
@@ -158,7 +157,6 @@ class CommandAnalyzer:
             self._judge_substitutions(value, scope)
             judge_assignment(name, value, command.raw)
             dirs.track_settings_home(name, value)
-            dirs.mark_if_guarded(value)
             if not command.words:
                 program = looked_up_program(value)
                 held = literal(f"/usr/bin/{program}") if program else value
@@ -169,9 +167,6 @@ class CommandAnalyzer:
         for stage in pipeline.stages:
             within = scope if alone else scope.fork()
             self._judge_command(stage, within, feed, certain=pipeline.operator == "&&")
-            if not alone and isinstance(stage, Simple):
-                for word in stage.words:  # its output may name files that the next stage changes
-                    scope.dirs.mark_if_guarded(word)
             feed = output_of(stage, feed)
 
     def _judge_command(
@@ -183,8 +178,6 @@ class CommandAnalyzer:
         self._count_command()
         for word in command.words:
             self._judge_substitutions(word, scope)
-            if command.kind == "loop":
-                scope.dirs.mark_if_guarded(word)
             if command.kind in ("test", "arithmetic"):
                 judge_subscript(word, word.raw)
         feed = self._judge_redirects(command.redirects, scope, feed)
@@ -209,9 +202,6 @@ class CommandAnalyzer:
             self.judge_script(
                 script, scope.fork(), (printed or anything()) if ">(" in word.raw else None
             )
-            for command in script.commands():  # its output may name files that are changed later
-                for named in printed_names(command) if isinstance(command, Simple) else ():
-                    scope.dirs.mark_if_guarded(named)
 
     def _judge_redirects(
         self,

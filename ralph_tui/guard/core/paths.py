@@ -10,9 +10,7 @@ from pathlib import Path, PurePath
 
 from ralph_tui.domain.phase import Phase
 from ralph_tui.domain.tool_calls import ALLOW, Verdict
-from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.shell.nodes import Simple, Word
 
 WRITE_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 GUARDED = frozenset({".ralph", ".git", ".claude"})
@@ -128,45 +126,12 @@ def _deny(rule: str, part: str, reason: str, instead: str) -> Verdict:
 
 
 _GUARDED_NAME = re.compile(r"\.(?:ralph|git|claude)(?![\w-])", re.IGNORECASE)
-_PRINTS_CONTENT = names("cat jq yq git wc")
-"""Programs that print the contents of files, not their names."""
-_FILTERS = names("grep egrep fgrep rg")
-_PATH_TESTS = names("-path -ipath -wholename -name -iname -regex")
 EXCLUDES = ("exclude", "ignore", "omit", "skip", "not", "prune", "filter")
 """Parts of the names of options that exclude files."""
-_GIT_PATH_OPTIONS = names("--git-dir --git-common-dir --absolute-git-dir --git-path")
 
 
 def names_guarded(text: str) -> bool:
     return bool(_GUARDED_NAME.search(text))
-
-
-def asks_for_git_directory(word: Word) -> bool:
-    simples = (c for s in word.scripts for c in s.commands() if isinstance(c, Simple))
-    return any(v in _GIT_PATH_OPTIONS for c in simples for v in c.values)
-
-
-def printed_names(command: Simple) -> Iterator[Word]:
-    program = command.words[0].text.rpartition("/")[2] if command.words else ""
-    words = command.words[1:]
-    leaves_out = program in _FILTERS and any(_INVERTS.fullmatch(w.text) for w in words)
-    if leaves_out or (program in _PRINTS_CONTENT and not any(map(_is_git_path_option, words))):
-        return
-    for at, word in enumerate(words):
-        before = [w.text for w in words[max(0, at - 2) : at]]
-        after = words[at + 1].text if at + 1 < len(words) else ""
-        tested = bool(before) and before[-1] in _PATH_TESTS
-        if tested and (after == "-prune" or before[0] in ("!", "-not")):
-            continue
-        if not (before and before[-1].startswith("-") and any(e in before[-1] for e in EXCLUDES)):
-            yield word
-
-
-_INVERTS = re.compile(r"-[a-zA-Z]*v[a-zA-Z]*|--invert-match")
-
-
-def _is_git_path_option(word: Word) -> bool:
-    return word.text in _GIT_PATH_OPTIONS
 
 
 def matched_guarded(parts: tuple[str, ...], *, hidden: bool) -> str | None:

@@ -14,12 +14,7 @@ from ralph_tui.guard.core.constants import (
     possible_words,
     pwd_is_reliable,
 )
-from ralph_tui.guard.core.paths import (
-    asks_for_git_directory,
-    guarded_part,
-    matched_guarded,
-    names_guarded,
-)
+from ralph_tui.guard.core.paths import guarded_part, matched_guarded
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
@@ -60,8 +55,6 @@ class WorkingDirs:
 
     Attributes:
         directories: Absolute and normalized; None if it could be anywhere.
-        suspect: Whether a variable or a list may hold a guarded path, so that an unknown target may
-            be one.
         hidden: Whether a wildcard may match names that begin with a dot.
         settings_moved: Whether programs read their settings from another home directory than the person's.
         reliable: The variables among `PWD` and `HOME` that certainly keep the values the shell set.
@@ -69,7 +62,6 @@ class WorkingDirs:
 
     policy: Policy
     directories: frozenset[str] | None = field(default=None)
-    suspect: bool = False
     values: Values = field(default_factory=dict)
     hidden: bool = False
     reliable: tuple[str, ...] = ()
@@ -171,8 +163,6 @@ class WorkingDirs:
         return path.startswith(self.root.rstrip("/") + "/")
 
     def guarded_directory(self, word: Word) -> str | None:
-        if asks_for_git_directory(word):
-            return ".git"
         paths = self.resolve(word) or (_normalized("/" + word.text.replace(UNKNOWN, "x")),)
         if word.text.startswith(UNKNOWN):  # probably a name in one of these directories
             paths = (*paths, *(self.directories or ()))
@@ -194,13 +184,6 @@ class WorkingDirs:
             into: Whether the word may be a directory to write into, such as the root itself.
         """
         self.check_guarded(word, shown)
-        if self.suspect and self._may_name_any_file(word):
-            deny(
-                "unreadable-command",
-                shown,
-                "The file that this writes is not known and may be protected",
-                "Write out the full path.",
-            )
         for path in self.resolve(word) or ():
             if not self.may_write(path) and not (into and path == self.root):
                 deny(
@@ -209,18 +192,6 @@ class WorkingDirs:
                     "The file is outside the project",
                     f"Write below {self.root} or in /tmp.",
                 )
-
-    def _may_name_any_file(self, word: Word) -> bool:
-        if UNKNOWN not in word.text:
-            return False
-        directory, slash, name = word.text.partition(UNKNOWN)[0].rpartition("/")
-        if name and not name.startswith("."):
-            return False
-        below = self.resolve(literal(directory)) if directory else None
-        return not slash or not below or not all(map(self._is_apart, below))
-
-    def _is_apart(self, path: str) -> bool:
-        return path != self.root and not self.root.startswith(path.rstrip("/") + "/")
 
     def may_write(self, path: str) -> bool:
         return self._is_scratch(path) or self.in_project(path)
@@ -264,20 +235,6 @@ class WorkingDirs:
     def track_settings_home(self, name: str, value: Word) -> None:
         if name in _SETTINGS_HOMES and (self.resolve(value) or ("",)) != (self._home(),):
             self.settings_moved = True
-
-    def mark_if_guarded(self, word: Word) -> None:
-        if word.text.startswith(("-", "!", "^")):  # an option, or a pattern that excludes
-            return
-        if names_guarded(word.text) or asks_for_git_directory(word) or self._leads_to_guarded(word):
-            self.suspect = True
-
-    def _leads_to_guarded(self, word: Word) -> bool:
-        outside = (
-            bool(self._own_directories)
-            and "/" in word.text
-            and self.guarded_directory(word) == _RALPH_DATA
-        )
-        return outside or (word.has_glob and self.guarded_directory(word) is not None)
 
     def mentions_own_data(self, text: str) -> bool:
         home = f"{self._home()}/"

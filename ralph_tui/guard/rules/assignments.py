@@ -181,7 +181,6 @@ def declare(call: Invocation) -> None:
             judge_assignment(assignment.name, assignment.value, call.shown)
             judge_setting(assignment.name, assignment.value, call)
             call.dirs.track_settings_home(assignment.name, assignment.value)
-            call.dirs.mark_if_guarded(assignment.value)
         elif "=" not in word.text and not word.text.startswith("-"):
             if _unexports(call):
                 judge_removal(word.text, call.shown)

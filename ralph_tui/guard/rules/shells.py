@@ -16,10 +16,7 @@ def _shell(call: Invocation) -> None:
     words, letters = _shell_options(call)
     if "c" in letters:
         if words:
-            dirs = call.dirs.fork()
-            for word in words[1:]:  # the values of `$1` and so on
-                dirs.mark_if_guarded(word)
-            call.walker.shell(words[0], call.at(dirs), call.feed)
+            call.walker.shell(words[0], call.at(call.dirs.fork()), call.feed)
     elif "s" in letters or not words or STDIN.fullmatch(words[0].text):
         if call.feed is not None:
             call.walker.shell(call.feed, call)
