@@ -10,7 +10,6 @@ from ralph_tui.guard.core.verdicts import EMPTY, denial
 
 Answer = dict[str, str | None]
 _EXCERPT_BYTES = 1000
-"""Bytes of an invalid line to decode for the answer, which shows fewer."""
 
 
 def check_lines(

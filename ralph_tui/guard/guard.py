@@ -15,7 +15,6 @@ from ralph_tui.guard.core.verdicts import EMPTY, ask_verdict, denial
 from ralph_tui.guard.rules.secrets import is_secret, memory_denial, reads_memory, secret_denial
 
 _MAX_PENDING_WRITES = 256
-"""The most writes awaiting a second check; far more than the tools that run in parallel."""
 
 COMMAND_TOOLS = frozenset({"Bash", "Monitor", "PowerShell"})
 _READ_TOOLS = frozenset({"Read", "Grep", "Glob"})

@@ -32,7 +32,7 @@ def place(tmp_path: Path) -> Path:
     for directory in (root / ".ralph", root / "build", tmp_path / "above/other", home / ".ssh"):
         directory.mkdir(parents=True)
     for file in (".bashrc", ".npmrc", ".profile", ".zshrc", ".ssh/id_rsa"):
-        (home / file).write_text(f"{_KEY}\n", encoding="utf-8")
+        (home / file).write_text(f"# {_KEY}\n", encoding="utf-8")
     identity = "[user]\nname = a\nemail = a@example.com\n"
     (home / ".gitconfig").write_text(identity, encoding="utf-8")
     for file in (".ralph/state.json", ".ralph/tasks.json", "x", "f", "files.txt", "README.md"):

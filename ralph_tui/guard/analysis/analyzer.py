@@ -38,7 +38,6 @@ from ralph_tui.guard.rules.assignments import (
     change_directory,
     declare,
     judge_assignment,
-    judge_setting,
     judge_subscript,
 )
 from ralph_tui.guard.rules.copy_move import looked_up_program
@@ -134,16 +133,11 @@ class CommandAnalyzer:
             judge_secret_words(command, dirs)
         if command.words:
             call = Invocation(command.words, scope, self, feed)
-            self._judge_words(command, call, certain=certain)
+            self._judge_invocation(call, certain=certain)
             if command.assignments:  # they apply to this command only
                 dirs.settings_moved = settings_moved
         if command.values == ("exec",):  # its redirections last
             self._stdin = feed
-
-    def _judge_words(self, command: Simple, call: Invocation, *, certain: bool) -> None:
-        for assignment in command.assignments:
-            judge_setting(assignment.name, assignment.value, call)
-        self._judge_invocation(call, certain=certain)
 
     def _count_command(self) -> None:
         self._commands += 1
@@ -235,7 +229,6 @@ class CommandAnalyzer:
         name, _, _ = word.text.partition("=")
         value = word.cut(len(name) + 1)
         judge_assignment(name, value, call.shown)
-        judge_setting(name, value, call)
         call.dirs.track_settings_home(name, value)
 
     def shell(self, text: Word, call: Invocation, feed: Word | None = None) -> None:

@@ -25,7 +25,7 @@ from ralph_tui.guard.rules import (
     shells,
     signals,
 )
-from ralph_tui.guard.rules.assignments import judge_go, judge_just, judge_removal, judge_subscript
+from ralph_tui.guard.rules.assignments import judge_removal, judge_subscript
 from ralph_tui.guard.rules.destructive import destructive_rule
 from ralph_tui.guard.rules.git import GIT_COMMANDS, MUTATING, judge_git
 from ralph_tui.guard.rules.git import RULE as GIT_RULE
@@ -53,7 +53,7 @@ _TEXT_OPTION = (
     r"|grep|pattern|query|search|filter|match|expect|name)"
 )
 _PROSE = re.compile(f"(?:-m|{_TEXT_OPTION})$")
-_PROSE_ASSIGNED = re.compile(f"{_TEXT_OPTION}=")
+_PROSE_ASSIGNED = re.compile(rf"(?:{_TEXT_OPTION}|\w*(?:MSG|MESSAGE|TITLE|BODY|TEXT|NOTES?))=")
 """Options whose value is prose or a search text."""
 
 
@@ -210,8 +210,6 @@ _EXTRA_RULES: Rules = MappingProxyType(
     {
         **listed_programs.HARM_RULES,
         **signals.RULES,
-        "go": judge_go,
-        "just": judge_just,
         **dict.fromkeys(names("gpg security"), judge_key_printer),
     }
 )

@@ -77,7 +77,6 @@ _RUNS_CODE = re.compile(
 """Settings that name a program, or that change which files and repositories git uses."""
 
 _MAX_LISTED_PATHS = 20
-"""The most index paths to restore one by one; with more, the whole index is restored."""
 
 
 class Author(StrEnum):

@@ -38,7 +38,6 @@ __all__ = [
 
 _TIMEOUT_SECONDS = 60.0
 _GITLINK = "160000"
-"""The mode of a submodule in the index."""
 
 _MAX_COMMITS = 20
 

@@ -1,7 +1,6 @@
 """Judges code passed to an interpreter on the command line or standard input."""
 
 import re
-from collections.abc import Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
@@ -12,7 +11,6 @@ from ralph_tui.guard.core.rule_context import (
     check_writes,
     refuse_unreadable,
 )
-from ralph_tui.guard.rules.assignments import is_prose, judge_make_shell
 from ralph_tui.guard.rules.copy_move import looked_up_program
 from ralph_tui.guard.rules.inline_code import (
     STDIN,
@@ -22,42 +20,6 @@ from ralph_tui.guard.rules.inline_code import (
 from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
 from ralph_tui.guard.rules.programs import PROGRAMS
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
-
-
-def _judge_make(call: Invocation) -> None:
-    spec = Spec("fCIjloW", attached="", long=names("--file --makefile --directory --eval"))
-    args = parse(call.arguments, spec)
-    for option in args.options:
-        value = option.value
-        if value is None:
-            continue
-        if len(option.name) > 2 and "--eval".startswith(option.name):
-            for part in re.split(r"[;\n\t]", value.text):
-                judge_possible_command(part.lstrip(" @-+"), call)
-        elif option.name in ("-f", "--file", "--makefile"):
-            if value.feeds:
-                refuse_unreadable(call.shown, "make would run the output of another command")
-            if STDIN.fullmatch(value.text) and call.feed is not None:
-                _make_text(call.feed, call)
-    _make_variables(args.operands, call)
-
-
-def _make_variables(words: Sequence[Word], call: Invocation) -> None:
-    for word in words:
-        name, equals, value_text = word.text.partition("=")
-        if equals:
-            judge_make_shell(name.rstrip(":+?!"), value_text, call)
-        if equals and UNKNOWN not in name and not is_prose(name, value_text):
-            judge_possible_command(value_text.replace(UNKNOWN, ""), call)
-
-
-def _make_text(text: Word, call: Invocation) -> None:
-    if UNKNOWN in text.text:
-        refuse_unreadable(call.shown, "make would run text that the guard cannot read")
-    for line in text.text.splitlines():
-        if line.startswith("\t") or ";" in line:
-            judge_possible_command(line.rpartition(";")[2].lstrip("\t@-+"), call)
-
 
 _INSTALLERS = names("get-pip.py get-poetry.py install-poetry.py ez_setup.py virtualenv.pyz")
 _SETUP_VERBS = names("install develop easy_install bdist_egg")
@@ -212,7 +174,6 @@ def _scripts_and_files(args: Arguments, call: Invocation) -> tuple[list[Word], l
 
 RULES: Rules = MappingProxyType(
     {
-        **dict.fromkeys(names("make gmake"), _judge_make),
         **dict.fromkeys(names("sed gsed"), _sed),
         **dict.fromkeys(names("awk gawk mawk nawk original-awk"), _awk),
     }

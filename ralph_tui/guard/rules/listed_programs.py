@@ -96,7 +96,7 @@ def _judge_harm(call: Invocation) -> None:
     dry = ("--dry-run", "--dryrun", "--help")
     reason = ""
     if program.harms is not None and program.harms.match(text):
-        reason = "This changes disks, users or the machine itself"
+        reason = "This changes the machine itself, or settings of every project"
     elif program.removes is not None and program.removes.match(text):
         reason = "This removes resources on other machines"
     if reason and not any(o.startswith(dry) and o != "--dry-run=none" for o in options):

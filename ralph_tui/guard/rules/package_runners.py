@@ -6,7 +6,6 @@ from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.core.rule_context import Invocation, Rules
-from ralph_tui.guard.rules.assignments import judge_script_shell
 from ralph_tui.guard.shell.nodes import Word
 
 
@@ -26,7 +25,6 @@ _EXECUTES = names("exec x dlx")
 
 
 def _node_manager(call: Invocation) -> None:
-    judge_script_shell(call)
     words = call.arguments
     verb = next((at for at in range(len(words)) if _is_verb(words, at)), len(words))
     named = [word.text for word in words[verb : verb + 2]]

@@ -23,7 +23,6 @@ REFLOG_MARK = "ralph-agent"
 """The mark that git writes to the reflog for most changes by an agent's process, in case one succeeds."""
 _OFF = ("", "0", "false", "no", "off")
 REMOVED = "RALPH_GUARD_REMOVED"
-"""The variable that lists the variables to remove before the CLI starts."""
 _SHELL_SETUP = {"CLAUDE_ENV_FILE": str(SHIMS / "every_command.sh")}
 """The script runs before every command, after the person's shell settings, which may change PATH."""
 _INHERITED_GIT = re.compile(r"GIT_(?:CONFIG.*|DIR|WORK_TREE|INDEX_FILE|EXEC_PATH|SSH.*|ASKPASS)")
@@ -72,7 +71,6 @@ def cli_overlay(policy: Policy, base: Mapping[str, str]) -> dict[str, str]:
 
 
 def hidden_names(base: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the variables to withhold from the agent because their names suggest secrets."""
     clouds = (prefix for switch, prefix in _PROVIDERS.items() if base.get(switch, "") not in _OFF)
     needed = (*_NEEDED, *clouds)
     return tuple(sorted(name for name in base if _hidden(name, needed)))

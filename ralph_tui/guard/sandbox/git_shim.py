@@ -29,7 +29,6 @@ _WITH_VALUE = ("-C", "--git-dir", "--work-tree", "--namespace", "-c")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run git with these arguments if the guard allows it; return only if it does not."""
     git = os.environ.get("RALPH_GUARD_GIT", "git")
     refusal = refused(arguments) if _touches_project(git, arguments) else ""
     if not refusal:

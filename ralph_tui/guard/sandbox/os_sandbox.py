@@ -30,7 +30,6 @@ RUN_BY_OTHERS = (
 """What shells, editors, git and agents run automatically where they find it: no check writes it."""
 
 _CLI_SECRETS = (".credentials.json", "projects", "history.jsonl")
-"""Secrets in the CLI's own directory; its shell needs the rest."""
 
 GONE = "ralph: the sandbox is gone"
 """The beginning of the error of a command outside the sandbox; see shims/every_command.sh."""
@@ -72,7 +71,6 @@ _CLI_WORDS = (
     _BWRAP, "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-user", "--cap-drop", "ALL", "--unshare-pid", "--proc", "/proc",
     "--unshare-net", "--die-with-parent", "--new-session",
 )  # fmt: skip
-"""The words with which the CLI starts bubblewrap, apart from the paths that it opens or hides."""
 
 
 class Sandbox(Model):

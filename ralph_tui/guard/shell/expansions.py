@@ -73,7 +73,6 @@ _ANSI_LETTERS = {
 
 
 def unescape_ansi(text: str) -> str:
-    """Return the value of `$'text'`; also serves `printf` and `echo -e`."""
 
     def value(match: re.Match[str]) -> str:
         byte, short, long, octal, control, letter = match.groups()

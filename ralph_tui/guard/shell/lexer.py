@@ -20,7 +20,6 @@ _RESERVED = re.compile(
     r"|\{|\}|!|\[\[|\]\])(?=[\s;&|<>()]|$)"
 )
 LOOKAHEAD = 10
-"""Characters to look ahead; more than any reserved word or operator has."""
 
 
 class Lexer(ExpansionReader):

@@ -18,7 +18,6 @@ from ralph_tui.guard.shell.parser import read_shell
 _SAYS_NOTHING = frozenset({
     "echo", "printf", "true", ":", "cat", "tail", "head", "date", "sleep", "wait", "ls", "pwd", "set",
 })  # fmt: skip
-"""Commands that succeed whatever happened before."""
 _PREPARES = frozenset({"cd", "export", "mkdir", "rm", "source", ".", "unset", "trap", "umask"})
 _SHELL = re.compile(r"(?:.*/)?(?:ba|da|z|k)?sh")
 _PIPEFAIL = "set -o pipefail;"
