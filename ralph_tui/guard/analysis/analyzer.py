@@ -40,7 +40,6 @@ from ralph_tui.guard.rules.assignments import (
     judge_assignment,
     judge_subscript,
 )
-from ralph_tui.guard.rules.copy_move import looked_up_program
 from ralph_tui.guard.rules.package_managers import (
     ThroughUv,
     index_of,
@@ -66,7 +65,6 @@ from ralph_tui.guard.shell.nodes import (
     UnreadableError,
     Word,
     anything,
-    literal,
 )
 from ralph_tui.guard.shell.parser import read_shell
 
@@ -152,9 +150,7 @@ class CommandAnalyzer:
             judge_assignment(name, value, command.raw)
             dirs.track_settings_home(name, value)
             if not command.words:
-                program = looked_up_program(value)
-                held = literal(f"/usr/bin/{program}") if program else value
-                dirs.record_value(name, [held], self.source, rf"(?<![\w$/-]){name}=")
+                dirs.record_value(name, [value], self.source, rf"(?<![\w$/-]){name}=")
 
     def _judge_pipeline(self, pipeline: Pipeline, scope: Scope, feed: Word | None) -> None:
         alone = len(pipeline.stages) == 1 and pipeline.operator != "&"

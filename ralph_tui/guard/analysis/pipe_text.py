@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 
 from ralph_tui.guard.rules.destructive import found_paths
-from ralph_tui.guard.shell.expansions import unescape_ansi
 from ralph_tui.guard.shell.nodes import (
     UNKNOWN,
     Command,
@@ -68,41 +67,25 @@ def _echo_output(arguments: Sequence[Word]) -> Word:
     text = " ".join(word.text for word in words)
     if any(word.has_glob for word in words):
         text += UNKNOWN
-    if escapes and _OCTAL.search(text):
-        return anything(text)
-    plain = _unescaped(text) if escapes else text
-    return _text_word(plain + "\n")
+    plain = text.replace("\\n", "\n") if escapes else text
+    return anything(text) if escapes and "\\" in plain else _text_word(plain + "\n")
 
 
 def _printf_output(arguments: Sequence[Word]) -> Word:
     words = arguments[1:] if arguments[0].text == "--" else arguments
-    if not words or words[0].text.startswith("-") or not all(word.known for word in words):
+    if not words or not all(word.known for word in words):
         return anything()
-    pattern, values = words[0].text, [word.text for word in words[1:]]
-    text, *following = re.split(r"%([sbd%])", _unescaped(pattern))
-    conversions, pieces = following[::2], following[1::2]
-    filled = len(conversions) - conversions.count("%")
-    if _NUL.search(pattern) or any("%" in piece for piece in (text, *pieces)):
-        return anything()  # a conversion that cuts, pads or quotes its value
-    # Otherwise printf would repeat the format, or leave conversions empty.
-    if filled and filled != len(values):
+    pieces = re.split(r"(%[s%])", words[0].text.replace("\\n", "\n"))
+    if not _PLAIN_FORMAT.fullmatch(words[0].text) or pieces.count("%s") != len(words) - 1:
         return anything()
-    for place, piece in zip(conversions, pieces, strict=True):
-        value = "%" if place == "%" else values.pop(0)
-        if place == "b" and _OCTAL.search(value):
-            return anything()
-        text += (_unescaped(value) if place == "b" else value) + piece
-    return _text_word(text)
+    values = iter(words[1:])
+    return _text_word(
+        "".join(next(values).text if p == "%s" else p.replace("%%", "%") for p in pieces)
+    )
 
 
-_OCTAL = re.compile(r"\\[0-7c]")
-"""Escapes that `echo -e` and `%b` read differently."""
-_NUL = re.compile(r"\\(?:0{1,3}(?![0-7])|x0{1,2}(?![0-9A-Fa-f])|[uU]0+(?![0-9A-Fa-f]))")
-"""Separates words for `xargs -0`, but is ignored by a shell."""
-
-
-def _unescaped(text: str) -> str:
-    return UNKNOWN.join(unescape_ansi(part) for part in text.split(UNKNOWN))
+_PLAIN_FORMAT = re.compile(r"(?!-)(?:[^%\\]|%s|%%|\\n)*")
+"""A format that printf fills once, with nothing cut, padded or escaped."""
 
 
 def _text_word(text: str) -> Word:

@@ -15,7 +15,6 @@ from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.sanitize import one_line
 
 STAGE = " (stage "
-"""Follows the path in the key of a conflicted index entry."""
 
 
 @dataclass(frozen=True)

@@ -34,15 +34,8 @@ def _system(call: Invocation) -> None:
 _NAME_TESTS = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname")
 _EXECUTIONS = names("-exec -execdir -ok -okdir")
 _PRINTS = names("-fprint -fprint0 -fls -fprintf")
-_STATE_FILES = (
-    "HEAD", "config", "index", "description", "packed-refs", "main", "exclude", "pre-commit",
-    "COMMIT_EDITMSG", "state.json", "tasks.json", "implementation_plan.json", "config.yaml",
-    "events.jsonl", "context_budget.json", "run.log", "MEMORY.md", "settings.json", "state.json.bak",
-    "state.json.corrupt-1", "index.lock",
-)  # fmt: skip
 _GUARDED_DIRECTORIES = (".git", ".ralph", ".claude")
 _MAX_NAME = 255
-"""The most characters of a pattern to compare; a longer one counts as a match."""
 
 
 def _find(call: Invocation) -> None:
@@ -96,14 +89,10 @@ def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
             known = excluded if covers else True
             text = root.text if known and not covers else f"{root.text}/found"
         else:
-            known = not covers or excluded or not _may_match_guarded(pattern)
+            known = not covers or excluded or not _may_be_guarded(pattern)
             text = f"{root.text}/{pattern.rpartition('/')[2] or 'found'}"
         if not known:
-            last = (pattern or "*").rpartition("/")[2]
-            whole = len(last) > _MAX_NAME or any(
-                fnmatch.fnmatchcase(name, last) for name in _GUARDED_DIRECTORIES
-            )
-            text = f"{root.text}/.git" if whole else f"{root.text}/.ralph/{last}"
+            text = f"{root.text}/.git"
         found.append(Word(text, "".join("x" if c == "\0" else "q" for c in text), text))
     return found or [anything()]
 
@@ -130,14 +119,11 @@ def _below_plain_directory(pattern: str) -> bool:
     )
 
 
-def _may_match_guarded(pattern: str) -> bool:
+def _may_be_guarded(pattern: str) -> bool:
     last = pattern.rpartition("/")[2].casefold()
-    if len(last) > _MAX_NAME:
-        return True
-    guarded_names = (*_STATE_FILES, *_GUARDED_DIRECTORIES)
-    if any(fnmatch.fnmatchcase(name.casefold(), last) for name in guarded_names):
-        return True
-    return any(name in pattern for name in _GUARDED_DIRECTORIES)
+    return len(last) > _MAX_NAME or any(
+        name in pattern or fnmatch.fnmatchcase(name, last) for name in _GUARDED_DIRECTORIES
+    )
 
 
 RULES: Rules = MappingProxyType(dict.fromkeys(names("find gfind"), _find))

@@ -13,17 +13,6 @@ from ralph_tui.guard.rules.secrets import judge_secret_paths
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 
-def _scp(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("cDFiJloPSX"))
-    for text in args.values("-S"):
-        call.walker.shell(text, call)
-    for word in args.values("-o"):
-        started = re.fullmatch(r"\w+command\s*[= ]\s*(.+)", word.text, re.IGNORECASE | re.DOTALL)
-        if started is not None:
-            call.walker.shell(literal(started[1]), call)
-    check_writes([w for w in last_operand(args.operands) if ":" not in w.text], call, into=True)
-
-
 def _zip(call: Invocation) -> None:
     for option, value in pairwise(call.arguments):
         if option.text in ("-TT", "--unzip-command"):
@@ -140,7 +129,6 @@ def _dd(call: Invocation) -> None:
 RULES: Rules = MappingProxyType(
     {
         "rsync": _rsync,
-        "scp": _scp,
         **dict.fromkeys(names("tar bsdtar"), _tar),
         "zip": _zip,
         **dict.fromkeys(names("7z 7za 7zz 7zr rar arj lha"), _archiver),

@@ -11,7 +11,6 @@ from ralph_tui.guard.core.rule_context import (
     check_writes,
     refuse_unreadable,
 )
-from ralph_tui.guard.rules.copy_move import looked_up_program
 from ralph_tui.guard.rules.inline_code import (
     STDIN,
     judge_code,
@@ -46,21 +45,10 @@ def _python(call: Invocation) -> None:
         if letter == "c":
             return _python_text(value, call)
         if letter == "m":
-            return _python_module(value, words, call)
+            return judge_module(value, words, call)
     if words and words[0].text == "--":
         words.pop(0)
     return _python_file(words, call)
-
-
-def _python_module(module: Word, words: list[Word], call: Invocation) -> None:
-    judge_module(module, words, call)
-    if module.text == "timeit":
-        args = parse(words, _TIMEIT)
-        for code in (*args.values("-s", "--setup"), *args.operands):
-            _python_text(code, call)
-
-
-_TIMEIT = Spec("nrsu", long=names("--number --repeat --setup --unit"))
 
 
 def _python_option(word: Word, following: list[Word]) -> tuple[str, Word]:
@@ -89,8 +77,6 @@ def _python_file(words: list[Word], call: Invocation) -> None:
 
 
 def _manager_file(file: Word) -> str | None:
-    if looked_up_program(file):
-        return "pip"
     *above, last = file.text.split("/")
     if last == "__main__.py" and above:
         last = above[-1]

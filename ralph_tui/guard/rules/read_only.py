@@ -27,7 +27,6 @@ _LEFT_OUT = re.compile(r"\.\w+")
 _PIECES = re.compile(r"[=:,]")
 _NAMES_FILE = re.compile(r"[a-z_]*(?:out|file|dir|report|path)\w*=")
 _NAMES_FORMAT = re.compile(r"\w+:")
-"""The format before the file, as in `--cov-report xml:FILE`."""
 _INPUT = re.compile(
     r"--?(?:.*-)?(?:config|config-file|input|source|git-dir|repo|repository|from|baseline|env-file)"
 )

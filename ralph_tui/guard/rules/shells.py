@@ -1,11 +1,10 @@
 """Judges the text that shells, and builtins that run text, receive."""
 
-import re
 from collections.abc import Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.rule_context import Invocation, Rules, check_writes, refuse_unreadable
+from ralph_tui.guard.core.rule_context import Invocation, Rules, refuse_unreadable
 from ralph_tui.guard.rules.inline_code import STDIN
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word
 
@@ -99,22 +98,6 @@ def _hash(call: Invocation) -> None:
         refuse_unreadable(call.shown, "This gives a program another name")
 
 
-def _repeat(call: Invocation) -> None:
-    if not any(re.fullmatch(r"-[nr]*l[nr]*", word.text) for word in call.arguments):
-        refuse_unreadable(call.shown, "This runs an unknown line of the shell's history")
-
-
-def _enable(call: Invocation) -> None:
-    if parse(call.arguments, Spec("f")).has("-f"):
-        refuse_unreadable(call.shown, "This loads code into the shell itself")
-
-
-def _history(call: Invocation) -> None:
-    args = parse(call.arguments, Spec("d"))
-    if args.has("-w", "-a"):
-        check_writes(args.operands, call)
-
-
 RULES: Rules = MappingProxyType(
     {
         **dict.fromkeys(SHELLS, _shell),
@@ -124,8 +107,5 @@ RULES: Rules = MappingProxyType(
         "trap": _trap,
         "alias": _alias,
         "hash": _hash,
-        "fc": _repeat,
-        "enable": _enable,
-        "history": _history,
     }
 )

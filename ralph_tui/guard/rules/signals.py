@@ -17,7 +17,6 @@ _SIGNAL = re.compile(r"-(?:\d+|(?:SIG)?[A-Z][A-Z0-9+]+)")
 _PARENT = re.compile(r"\bPPID\b|\bPPid\b")
 _LAST_JOB = re.compile(r"[\"']?\$(?:!|\{!\})[\"']?")
 _MAX_PATTERN = 200
-"""The most characters of a pattern to compare; a longer one counts as a match."""
 _PATTERNS = Spec(
     "gGPstuUFr", long=names("--euid --uid --group --signal --parent --pgroup --session --pidfile")
 )

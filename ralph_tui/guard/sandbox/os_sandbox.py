@@ -37,7 +37,6 @@ INSTALL = "Install bubblewrap and socat (for example with apt install bubblewrap
 NOT_HELD = "scripts and inline code that write outside the project, change .git, read your keys or stop ralph"
 """What only a sandbox holds back: the guard's text rules do not see it."""
 PROXY_PORT = 3128
-"""The port of the proxy to the allowed hosts inside the sandbox; the same as the CLI's."""
 
 SANDBOX_LOST_HINT = "Run `ralph doctor`. To work without a sandbox, set safety.sandbox to off."
 _MAX_TEMP_PATH = 60

@@ -24,7 +24,6 @@ _MAX_BRACES = 64
 _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.-?\d+)?")
 
 _Text = tuple[str, str]
-"""A text and the kinds of its characters."""
 
 
 def _expand_braces(word: Word) -> Iterator[Word]:
