@@ -16,7 +16,6 @@ from ralph_tui.guard.rules import (
     copy_move,
     destructive,
     file_writers,
-    inline_code,
     interpreters,
     launchers,
     listed_programs,
@@ -215,7 +214,7 @@ _EXTRA_RULES: Rules = MappingProxyType(
 )
 """Additional rules for one harm a program may do, besides what it starts and writes."""
 _STARTS: Rules = MappingProxyType({**package_runners.RULES, **shells.RULES, **launchers.RULES})
-_RUNS_CODE: Rules = MappingProxyType({**inline_code.RULES, **interpreters.RULES})
+_RUNS_CODE: Rules = interpreters.RULES
 _DESTROYS: Rules = MappingProxyType({**destructive.RULES, **containers.RULES})
 _WRITES: Rules = MappingProxyType(
     {**copy_move.RULES, **file_writers.RULES, **listed_programs.RULES}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import names
-from ralph_tui.guard.core.rule_context import Invocation, Rules, refuse_unreadable
+from ralph_tui.guard.core.rule_context import Invocation, refuse_unreadable
 from ralph_tui.guard.core.verdicts import DeniedError, deny
 from ralph_tui.guard.rules.git import MUTATING
 from ralph_tui.guard.rules.package_managers import refuse_manager
@@ -155,30 +155,3 @@ def judge_possible_command(text: str, call: Invocation) -> None:
     except DeniedError as error:
         if error.verdict.rule != "unreadable-command":
             raise
-
-
-_WRITES_GUARDED = re.compile(
-    r"(?:\.(?:once|output|backup|save|excel|log|clone|archive|ar|dump|import)\b|\\(?:copy|[owg])\b|\bvacuum\s+into\b"
-    r"|\battach\b|\bwritefile\b|\bcopy\b|\boutfile\b|\btee\b)[^;\n]{0,200}?"
-    r"((?:[\w./~-]*/)?\.(?:ralph|git|claude)(?![\w-]))",
-    re.IGNORECASE,
-)
-"""Commands of database prompts, and SQL, that write a guarded file."""
-_SHELL_ESCAPE = re.compile(r"\s*(?:\\!|\.shell\b|\.system\b|system\b|!)\s*")
-
-
-def _prompt(call: Invocation) -> None:
-    texts = [word.text for word in call.arguments]
-    texts += call.feed.text.splitlines() if call.feed is not None else []
-    for text in texts:
-        if (named := _WRITES_GUARDED.search(text)) is not None:
-            call.dirs.check_guarded(literal(named[1]), call.shown)
-        if (started := _SHELL_ESCAPE.match(text)) is not None:
-            judge_possible_command(text[started.end() :], call)
-
-
-RULES: Rules = MappingProxyType(
-    {
-        **dict.fromkeys(names("psql mysql mariadb sqlite3 ftp sftp mongo dc"), _prompt),
-    }
-)

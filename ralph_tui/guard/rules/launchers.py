@@ -1,4 +1,4 @@
-"""Judges programs that put together the commands they start: `env`, `xargs`, `parallel`, `fd`."""
+"""Judges programs that put together the commands they start: `env`, `xargs`, `parallel`."""
 
 import contextlib
 import re
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.rule_context import (
     Invocation,
     Rules,
@@ -109,19 +108,6 @@ def _judge_filled(call: Invocation, command: Sequence[Word], item: str) -> None:
 _PLACEHOLDER = re.compile(r"\{(?:/|//|\.|/\.|#|%)?\}")
 
 
-def _fd(call: Invocation) -> None:
-    for at, word in enumerate(call.arguments):
-        if word.text in ("-x", "--exec", "-X", "--exec-batch"):
-            below = [w for w in call.arguments[:at] if names_guarded(w.text)]
-            found = literal(f"{below[0].text}/found") if below else anything()
-            rest = [_fill_in(w, "{}", found) for w in call.arguments[at + 1 :]]
-            if rest:
-                if below and all("{}" not in w.text for w in call.arguments[at + 1 :]):
-                    rest.append(found)
-                call.walker.run(rest, call, under_uv=call.under_uv)
-            return
-
-
 _ENV_BLANK = re.compile(r"\\[_tnrfv]")
 """Escapes that separate words in `env -S`, as blanks do."""
 
@@ -150,7 +136,6 @@ RULES: Rules = MappingProxyType(
     {
         **dict.fromkeys(names("xargs gxargs"), _xargs),
         "parallel": _parallel,
-        **dict.fromkeys(names("fd fdfind"), _fd),
         **dict.fromkeys(names("env genv"), _env),
     }
 )
