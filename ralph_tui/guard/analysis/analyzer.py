@@ -21,7 +21,6 @@ from ralph_tui.guard.core.constants import (
     may_hide_command,
     names_known_program,
     sets_up_shell,
-    shifts_parameters,
 )
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.rule_context import (
@@ -255,9 +254,8 @@ class CommandAnalyzer:
             return
         if call.words[0].raw == '"$@"' and scope.parameters is not None:
             words = (*scope.parameters, *call.words[1:])
-            ends = len(scope.parameters) if shifts_parameters(self.source) else 1
-            for at in range(min(ends, len(scope.parameters))):
-                self._judge_invocation(replace(call, words=words[at:], scope=scope.deeper()))
+            if scope.parameters:
+                self._judge_invocation(replace(call, words=words, scope=scope.deeper()))
             return
         called = self._judge_function_call(call)
         if not (called and is_tool(call)):  # a function that shadows a tool

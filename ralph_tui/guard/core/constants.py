@@ -72,11 +72,6 @@ def keeps_parameters(source: str) -> bool:
     return not any(_may_set_parameters(words) for words in _all_words(read_shell(source)))
 
 
-@lru_cache(maxsize=8)
-def shifts_parameters(source: str) -> bool:
-    return any("shift" in word.text for words in _all_words(read_shell(source)) for word in words)
-
-
 _SET_OPTIONS = re.compile(rf"set(?:{_SEPARATOR}[-+][a-zA-Z]+(?:{_SEPARATOR}pipefail)?)*")
 
 

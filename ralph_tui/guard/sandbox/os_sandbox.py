@@ -34,7 +34,10 @@ _CLI_SECRETS = (".credentials.json", "projects", "history.jsonl")
 GONE = "ralph: the sandbox is gone"
 """The beginning of the error of a command outside the sandbox; see shims/every_command.sh."""
 INSTALL = "Install bubblewrap and socat (for example with apt install bubblewrap socat)"
-NOT_HELD = "scripts and inline code that write outside the project, change .git, read your keys or stop ralph"
+NOT_HELD = (
+    "scripts, inline code and roundabout commands that write outside the project, change .git, read your keys"
+    " or stop ralph"
+)
 """What only a sandbox holds back: the guard's text rules do not see it."""
 PROXY_PORT = 3128
 
