@@ -19,7 +19,6 @@ _CODE_VARIABLES = names(
     "BASH_ENV ENV ZDOTDIR LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PROMPT_COMMAND PERL5OPT"
     " PERL5DB RUBYOPT BASH_ALIASES BASH_CMDS PYTHONSTARTUP"
 )
-_PROMPTS = names("PS0 PS1 PS2 PS3 PS4")
 _SUBSCRIPT = re.compile(r"\w\[[^\]]*(?:\$\(|`)")
 RULE = "environment"
 
@@ -35,12 +34,6 @@ def judge_assignment(name: str, value: Word, shown: str) -> None:
         _refuse_variable(shown, "This variable names a program that other programs start")
     if (name in _CODE_VARIABLES and text) or name.startswith("BASH_FUNC_"):
         _refuse_variable(shown, "This variable is code that other programs load")
-    if name in ("LESS", "MORE") and "!" in text:
-        _refuse_variable(shown, "The pager starts what follows the exclamation mark")
-    if name in _PROMPTS and ("$(" in text or "`" in text):
-        _refuse_variable(shown, "The shell runs what is in its prompt")
-    if name in ("MAKEFLAGS", "GNUMAKEFLAGS") and "eval" in text:
-        _refuse_variable(shown, "This variable is code that make runs")
     judge_subscript(value, shown)
 
 
