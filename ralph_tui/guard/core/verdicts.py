@@ -18,14 +18,7 @@ class DeniedError(Exception):
 
 
 def denial(rule: str, part: str, reason: str, instead: str) -> Verdict:
-    """Return a denial.
-
-    Args:
-        rule: The rule's name, such as `git-read-only`.
-        part: The refused part of the command; shortened to fit on a line.
-        reason: Why, as a sentence without a full stop.
-        instead: What to do instead, as a sentence.
-    """
+    """Return a denial; `reason` and `instead` are sentences, the first without a full stop."""
     return Verdict(
         decision="deny", rule=rule, part=_shortened(part), reason=reason, instead=instead
     )
