@@ -97,12 +97,10 @@ REACHES = {
     "kill -STOP $PPID": "ralph-signals",
     "pkill -f mark_task_complete": "ralph-signals",  # words of the prompt, which the CLI is given
     "kill $(pgrep -f ralph)": "ralph-signals",
-    "tr '\\0' '\\n' < /proc/$PPID/environ": "process-memory",
-    "tee $(ls .ralph/*.json) < /dev/null": "unreadable-command",
     "uv pip install left-pad": "uv-only",
     "ralph mcp < /dev/null": "ralph-steering",
 }
-"""What would end the loop, read its keys or change its state, by the rule that refuses it."""
+"""What would end the loop or change its state, by the rule that refuses it."""
 
 HELLO = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
 SERVES = f'echo \'{HELLO}\' | {PYTHON_HERE} -c \'import runpy, sys; sys.argv[1:] = ["mcp"]; runpy.run_module("ralph_tui", run_name="__main__")\''

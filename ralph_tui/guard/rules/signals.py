@@ -111,6 +111,21 @@ def _own_number(text: str, call: Invocation) -> bool:
     return number.isdigit() and int(number) in (1, *call.policy.own_pids)
 
 
+def _find(call: Invocation) -> None:
+    if "kill" not in call.walker.source:
+        return
+    args = parse(call.arguments, _PATTERNS)
+    named = call.program == "pidof"
+    patterns = [re.escape(w.text) if named else w.text for w in args.operands]
+    if _finds_own(args, call.policy, patterns):
+        _refuse(call)
+
+
 RULES: Rules = MappingProxyType(
-    {"kill": _kill, **dict.fromkeys(names("pkill skill"), _pkill), "killall": _killall}
+    {
+        "kill": _kill,
+        **dict.fromkeys(names("pkill skill"), _pkill),
+        "killall": _killall,
+        **dict.fromkeys(names("pgrep pidof"), _find),
+    }
 )
