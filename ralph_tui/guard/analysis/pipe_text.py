@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.rules.destructive import found_paths
 from ralph_tui.guard.shell.nodes import (
     UNKNOWN,
@@ -49,6 +50,8 @@ def output_of(command: Command, feed: Word | None) -> Word:
         return feed if feed is not None else literal("")
     if program == "tee" and feed is not None:
         return feed
+    if program == "ls" and any(names_guarded(word.text) for word in arguments):
+        return _text_word("\n".join(w.text for w in arguments if not w.text.startswith("-")))
     if program == "find":
         tests = next(
             (i for i, w in enumerate(arguments) if w.text.startswith(("-", "(", "!"))),

@@ -125,6 +125,7 @@ def _deny(rule: str, part: str, reason: str, instead: str) -> Verdict:
     return Verdict(decision="deny", rule=rule, part=part[:200], reason=reason, instead=instead)
 
 
+_ASKS_FOR_GIT = re.compile(r"git rev-parse --(?:absolute-git-dir|git-)")
 _GUARDED_NAME = re.compile(r"\.(?:ralph|git|claude)(?![\w-])", re.IGNORECASE)
 EXCLUDES = ("exclude", "ignore", "omit", "skip", "not", "prune", "filter")
 """Parts of the names of options that exclude files."""
@@ -132,6 +133,11 @@ EXCLUDES = ("exclude", "ignore", "omit", "skip", "not", "prune", "filter")
 
 def names_guarded(text: str) -> bool:
     return bool(_GUARDED_NAME.search(text))
+
+
+def asks_for_git(text: str) -> bool:
+    """Return whether a substitution in the text prints the path of git's directory."""
+    return bool(_ASKS_FOR_GIT.search(text))
 
 
 def matched_guarded(parts: tuple[str, ...], *, hidden: bool) -> str | None:

@@ -14,7 +14,7 @@ from ralph_tui.guard.core.constants import (
     possible_words,
     pwd_is_reliable,
 )
-from ralph_tui.guard.core.paths import guarded_part, matched_guarded
+from ralph_tui.guard.core.paths import asks_for_git, guarded_part, matched_guarded
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
@@ -143,6 +143,7 @@ class WorkingDirs:
             words: Its possible values; more than one for a loop variable.
             definition: A pattern for the definition, which may occur in `source` once at most.
         """
+        words = [literal(".git") if asks_for_git(word.raw) else word for word in words]
         known = [form for word in words for form in self.possible_words(word) or (word,)]
         texts = plain_values([self._at_home(word) for word in known])
         if self.hidden and any("*" in text or "?" in text for text in texts):
@@ -163,6 +164,8 @@ class WorkingDirs:
         return path.startswith(self.root.rstrip("/") + "/")
 
     def guarded_directory(self, word: Word) -> str | None:
+        if UNKNOWN in word.text and asks_for_git(word.raw):
+            return ".git"
         paths = self.resolve(word) or (_normalized("/" + word.text.replace(UNKNOWN, "x")),)
         if word.text.startswith(UNKNOWN):  # probably a name in one of these directories
             paths = (*paths, *(self.directories or ()))

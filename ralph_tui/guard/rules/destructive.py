@@ -35,6 +35,7 @@ _NAME_TESTS = names("-name -iname -path -ipath -wholename -iwholename -regex -ir
 _EXECUTIONS = names("-exec -execdir -ok -okdir")
 _PRINTS = names("-fprint -fprint0 -fls -fprintf")
 _GUARDED_DIRECTORIES = (".git", ".ralph", ".claude")
+_FILES_OF_GIT = ("HEAD", "config", "index", "index.lock", "packed-refs")
 _MAX_NAME = 255
 
 
@@ -121,9 +122,19 @@ def _below_plain_directory(pattern: str) -> bool:
 
 def _may_be_guarded(pattern: str) -> bool:
     last = pattern.rpartition("/")[2].casefold()
-    return len(last) > _MAX_NAME or any(
-        name in pattern or fnmatch.fnmatchcase(name, last) for name in _GUARDED_DIRECTORIES
+    matched = any(
+        fnmatch.fnmatchcase(name.casefold(), last)
+        for name in (*_FILES_OF_GIT, *_GUARDED_DIRECTORIES)
     )
+    return len(last) > _MAX_NAME or matched or any(n in pattern for n in _GUARDED_DIRECTORIES)
 
 
-RULES: Rules = MappingProxyType(dict.fromkeys(names("find gfind"), _find))
+def _fd(call: Invocation) -> None:
+    for at, word in enumerate(call.arguments):
+        if word.text in ("-x", "-X", "--exec", "--exec-batch"):
+            _judge_execution(call.arguments[at + 1 :], [literal("./found")], call)
+
+
+RULES: Rules = MappingProxyType(
+    {**dict.fromkeys(names("find gfind"), _find), **dict.fromkeys(names("fd fdfind"), _fd)}
+)

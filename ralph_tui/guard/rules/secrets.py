@@ -26,12 +26,13 @@ _HARMLESS_PROGRAMS = names(
     " ansible ansible-playbook export declare typeset local readonly"
 )
 """Programs that only show names, or use a key without printing it."""
+_PATTERN_FIRST = names("grep egrep fgrep rg ag ack")
 _BEFORE_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=[/~\0$.\w])")
 
 
 @cache
 def _secret_names() -> re.Pattern[str]:
-    return re.compile("|".join(re.escape(name.partition("/")[0]) for name in _SECRET_FILES))
+    return re.compile("/proc|" + "|".join(re.escape(n.partition("/")[0]) for n in _SECRET_FILES))
 
 
 def mentions_secrets(source: str) -> bool:
@@ -57,6 +58,9 @@ def judge_secret_words(command: Simple, dirs: WorkingDirs) -> None:
         w.text.startswith(("-exec", "-ok")) for w in command.words
     )
     words: Sequence[Word] = () if searches or program in _HARMLESS_PROGRAMS else command.words[1:]
+    if program in _PATTERN_FIRST and not any(w.text[:2] in ("-e", "-f") for w in words):
+        at = next((at for at, w in enumerate(words) if not w.text.startswith("-")), len(words))
+        words = (*words[:at], *words[at + 1 :])
     for at, word in enumerate(words):
         if not (at and words[at - 1].text in ("-i", "--identity")):
             judge_secret_paths([word], dirs, command.raw)
@@ -83,6 +87,8 @@ def judge_secret_paths(words: Sequence[Word], dirs: WorkingDirs, shown: str) -> 
         found = dirs.resolve(path) or dirs.resolve(word) or ()
         if any(is_secret(one, dirs.policy) for one in (*found, *_home_path(word, dirs.policy))):
             raise DeniedError(secret_denial(shown))
+        if any(map(_is_memory, found)):
+            raise DeniedError(memory_denial(shown))
 
 
 def _home_path(word: Word, policy: Policy) -> Sequence[str]:
@@ -102,11 +108,14 @@ _PROCESS = re.compile(r"/proc(?:/(?:\d+|x|self|thread-self|[^/]*[*?\[][^/]*))?")
 """The directory of all processes or of one; `x` represents an unknown ID."""
 
 
+def _is_memory(path: str) -> bool:
+    last = path.rpartition("/")[2]
+    return path.startswith("/proc/") and any(fnmatch.fnmatch(f, last) for f in _MEMORY_FILES)
+
+
 def reads_memory(path: str) -> bool:
     plain = os.path.normpath(path).replace("//", "/")
-    last = plain.rpartition("/")[2]
-    memory = plain.startswith("/proc/") and any(fnmatch.fnmatch(f, last) for f in _MEMORY_FILES)
-    return memory or bool(_PROCESS.fullmatch(plain))
+    return _is_memory(plain) or bool(_PROCESS.fullmatch(plain))
 
 
 def memory_denial(shown: str) -> Verdict:

@@ -99,7 +99,7 @@ def _kill(call: Invocation) -> None:
 
 
 def _is_own(word: Word, call: Invocation) -> bool:
-    if _PARENT.search(word.raw):
+    if _PARENT.search(word.raw) or names_guarded(word.raw):
         return True
     if UNKNOWN in word.text and not _LAST_JOB.fullmatch(word.raw):
         return any(_own_number(form, call) for form in _possible_texts(word, call))
@@ -111,8 +111,12 @@ def _own_number(text: str, call: Invocation) -> bool:
     return number.isdigit() and int(number) in (1, *call.policy.own_pids)
 
 
+_KILLS_FOUND = re.compile(r"\bkill(?!(?: -\w+)? (?:%\d|[\"']?\$(?:!|\{!\})))")
+"""A `kill` of something else than a job or the last process that was started."""
+
+
 def _find(call: Invocation) -> None:
-    if "kill" not in call.walker.source:
+    if not _KILLS_FOUND.search(call.walker.source):
         return
     args = parse(call.arguments, _PATTERNS)
     named = call.program == "pidof"
@@ -121,11 +125,34 @@ def _find(call: Invocation) -> None:
         _refuse(call)
 
 
+def _search(call: Invocation) -> None:
+    """Judge what keeps lines of `ps`, as in `ps aux | grep node | awk '{print $2}' | xargs kill`."""
+    source = call.walker.source
+    if not _KILLS_FOUND.search(source) or not re.search(r"\bps\b", source):
+        return
+    args = parse(call.arguments)
+    texts = [word.text for word in args.operands[:1]]
+    if call.program.endswith("awk"):
+        texts = [found for text in texts for found in re.findall(r"/([^/]+)/", text)]
+    own = any(_matches_own(text, call.policy, full=True) for text in texts)
+    if own and not args.has("-v", "--invert-match"):
+        _refuse(call)
+
+
+def _multiplexer(call: Invocation) -> None:
+    texts = [word.text for word in call.arguments]
+    named = any(text.startswith(("-t", "-S")) for text in texts) and "-a" not in texts
+    if "kill-server" in texts or (not named and {"kill-session", "quit"} & set(texts)):
+        _refuse(call, "This may end the terminal that ralph runs in")
+
+
 RULES: Rules = MappingProxyType(
     {
         "kill": _kill,
         **dict.fromkeys(names("pkill skill"), _pkill),
         "killall": _killall,
         **dict.fromkeys(names("pgrep pidof"), _find),
+        **dict.fromkeys(names("grep egrep rg awk gawk"), _search),
+        **dict.fromkeys(names("tmux screen"), _multiplexer),
     }
 )
