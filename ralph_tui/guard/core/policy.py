@@ -33,9 +33,11 @@ SKILL_TOOL = "Skill"
 
 SECRETS = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".docker/config.json",
-    ".git-credentials", ".config/git/credentials", ".pypirc", ".claude.json",
+    ".git-credentials", ".config/git/credentials", ".pypirc", ".claude.json", ".vault-token", ".config/glab-cli", ".config/hub",
+    ".config/doctl", ".config/rclone", ".fly/config.yml", ".terraform.d/credentials.tfrc.json", ".gem/credentials",
+    ".password-store", ".local/share/keyrings",
 )  # fmt: skip
-"""Paths below the home directory; .netrc is not among them because uv logs in with it."""
+"""Paths below the home directory that no install or test needs, so the sandbox hides them."""
 
 
 RULED = frozenset({"rm -rf", "docker rm", "pip install", "python -m venv"})

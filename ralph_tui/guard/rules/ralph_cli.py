@@ -8,13 +8,13 @@ RALPH = names("ralph ralph-tui ralph-agent")
 MODULE = "ralph_tui"
 
 _READING_COMMANDS = names(
-    "status tasks history metrics replay doctor test lint typecheck deps guard demo schema --help --version"
+    "status tasks history doctor test lint typecheck deps guard demo schema --help --version"
 )
-_READING_WHEN_BARE = names("limits breaker answer feature task")
+_READING_WHEN_BARE = names("limits answer feature steps task")
 """Commands that only show something when nothing follows."""
 _READING_FIRST_WORDS = {
     "archive": names("--list"),
-    "config": names("show path"),
+    "config": names("show"),
     "feature": names("list"),
     "memory": names("--show --stats"),
 }

@@ -16,7 +16,9 @@ from ralph_tui.guard.core.working_dirs import UNKNOWN_HOME, WorkingDirs
 from ralph_tui.guard.shell.nodes import Simple, Word
 
 RULE = "secret-files"
-_SECRET_FILES = (*SECRETS, ".claude/.credentials.json")
+_LOGINS = (".netrc", ".cargo/credentials.toml", ".claude/.credentials.json")
+"""Files that programs log in with, so that only looking at them is refused."""
+_SECRET_FILES = (*SECRETS, *_LOGINS)
 _HOMES = re.compile(rf"(?:/root|/home/[^/]+|/Users/[^/]+|{UNKNOWN_HOME})/")
 _PUBLIC = re.compile(r".*\.pub|known_hosts.*|config|authorized_keys")
 """Files in .ssh that hold no private key."""
