@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import NoReturn, Protocol
 
-from ralph_tui.guard.core.arguments import names
+from ralph_tui.guard.core.arguments import Arguments, parse
 from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.core.programs import PROGRAMS, UNLISTED, Program
 from ralph_tui.guard.core.verdicts import SPLIT, deny
 from ralph_tui.guard.core.working_dirs import WorkingDirs
 from ralph_tui.guard.shell.nodes import UNKNOWN, UnreadableError, Word
@@ -105,6 +105,14 @@ class Invocation:
         return name.removesuffix(".exe")
 
     @cached_property
+    def listed(self) -> Program:
+        return PROGRAMS.get(self.program, UNLISTED)
+
+    @cached_property
+    def args(self) -> Arguments:
+        return parse(self.arguments, self.listed.spec, stop=self.listed.stop)
+
+    @cached_property
     def shown(self) -> str:
         return " ".join(word.raw or word.text for word in self.words[:50]).replace(UNKNOWN, "…")
 
@@ -147,29 +155,8 @@ def last_operand(operands: Sequence[Word]) -> list[Word]:
     return list(operands[at:])
 
 
-_DIRECTORY_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        **dict.fromkeys(names("uv uvx"), names("--directory")),
-        **dict.fromkeys(names("make gmake"), names("-C --directory")),
-        **dict.fromkeys(names("npm npx"), names("-C --prefix")),
-        "pnpm": names("-C --dir"),
-        "sudo": names("-D --chdir"),
-        "yarn": names("--cwd"),
-        "bun": names("--cwd"),
-        "just": names("-d --working-directory"),
-        "task": names("-d --dir"),
-        "mise": names("-C --cd"),
-        **dict.fromkeys(names("cargo go ninja meson rake poe"), names("-C")),
-        **dict.fromkeys(names("gradle gradlew"), names("-p --project-dir")),
-        **dict.fromkeys(names("terraform tofu"), names("-chdir")),
-        "mvn": names("-f --file"),
-    }
-)
-
-
 def in_named_directory(call: Invocation) -> Invocation:
-    options = _DIRECTORY_OPTIONS.get(call.program)
-    chosen = list(_option_values(call.arguments, options)) if options else []
+    chosen = list(_option_values(call.arguments, call.listed.chdir))
     for directory in chosen:
         call.dirs.check_guarded(directory, call.shown)
     return in_directories(call, chosen)

@@ -13,7 +13,6 @@ from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_mod
 from ralph_tui.guard.shell.nodes import Word, literal
 from ralph_tui.guard.shell.parser import read_word
 
-_DOCKER_VALUES = Spec("cHl", long=names("--context --config --host --log-level --tlscacert"))
 _DOCKER_GROUPS = names(
     "container image volume network system builder buildx compose context stack service secret"
     " config swarm node plugin manifest pod machine"
@@ -35,8 +34,7 @@ _READING_WORDS = names("list show freeze check --version")
 
 
 def _docker(call: Invocation) -> None:
-    args = parse(call.arguments, _DOCKER_VALUES, stop=True)
-    _judge_docker(args.operands, call)
+    _judge_docker(call.args.operands, call)
 
 
 def _compose(call: Invocation) -> None:

@@ -3,31 +3,29 @@
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
+from ralph_tui.guard.core.arguments import Arguments
 from ralph_tui.guard.core.paths import guarded_part
 from ralph_tui.guard.core.rule_context import Invocation, Rules, check_writes, last_operand
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import Word
 
-_TARGET_DIRECTORY = Spec("tSZ", long=names("--target-directory --suffix --context --backup"))
-
 
 def _move(call: Invocation) -> None:
-    args = parse(call.arguments, _TARGET_DIRECTORY)
-    sources, targets = _sources_and_targets(args)
+    sources, targets = _sources_and_targets(call.args)
     check_writes(sources, call)
     check_writes(targets, call, into=True)
 
 
 def _copy(call: Invocation) -> None:
-    args = parse(call.arguments, _TARGET_DIRECTORY)
-    sources, targets = _sources_and_targets(args)
+    sources, targets = _sources_and_targets(call.args)
     check_writes(targets, call, into=True)
     into_root = any(call.dirs.root in (call.dirs.resolve(word) or ()) for word in targets)
     if into_root and any(_brings_repository(source, call) for source in sources):
-        deny("git-files", call.shown, "This also copies a .git/ directory", "Name the files to copy.")
+        deny(
+            "git-files", call.shown, "This also copies a .git/ directory", "Name the files to copy."
+        )
     # A later write to the link changes the source.
-    if args.has("-l", "--link", "-s", "--symbolic-link"):
+    if call.args.has("-l", "--link", "-s", "--symbolic-link"):
         for source in sources:
             call.dirs.check_guarded(source, call.shown)
 
@@ -35,7 +33,9 @@ def _copy(call: Invocation) -> None:
 def _brings_repository(source: Word, call: Invocation) -> bool:
     path = source.text.rstrip("/")
     elsewhere = not all(map(call.dirs.may_write, call.dirs.resolve(source) or ()))
-    return (path.endswith("/.") and elsewhere) or guarded_part((path.rpartition("/")[2],)) is not None
+    return (path.endswith("/.") and elsewhere) or guarded_part(
+        (path.rpartition("/")[2],)
+    ) is not None
 
 
 def _sources_and_targets(args: Arguments) -> tuple[Sequence[Word], Sequence[Word]]:
@@ -46,10 +46,9 @@ def _sources_and_targets(args: Arguments) -> tuple[Sequence[Word], Sequence[Word
 
 
 def _link(call: Invocation) -> None:
-    args = parse(call.arguments, _TARGET_DIRECTORY)
-    for word in args.operands:
+    for word in call.args.operands:
         call.dirs.check_guarded(word, call.shown)
-    target = args.values("-t", "--target-directory") or last_operand(args.operands[1:])
+    target = call.args.values("-t", "--target-directory") or last_operand(call.args.operands[1:])
     check_writes(target, call, into=True)
 
 

@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import Spec, names, parse
+from ralph_tui.guard.core.arguments import names, parse
 from ralph_tui.guard.core.constants import is_fresh_temp_directory
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.rule_context import Invocation, Rules, check_writes, last_operand
@@ -17,13 +17,12 @@ def _zip(call: Invocation) -> None:
     for option, value in pairwise(call.arguments):
         if option.text in ("-TT", "--unzip-command"):
             call.walker.shell(value, call)
-    args = parse(call.arguments)
-    check_writes(args.operands if args.has("-m", "--move") else args.operands[:1], call)
+    operands = call.args.operands
+    check_writes(operands if call.args.has("-m", "--move") else operands[:1], call)
 
 
 def _rsync(call: Invocation) -> None:
-    spec = Spec("efT", long=names("--rsh --exclude --include --filter --exclude-from --files-from"))
-    args = parse(call.arguments, spec)
+    args = call.args
     for text in args.values("-e", "--rsh"):
         call.walker.shell(text, call)
     clears = any(option.name.startswith("--del") for option in args.options)
@@ -37,8 +36,7 @@ def _tar(call: Invocation) -> None:
     words = list(call.arguments)
     if words and not words[0].text.startswith("-") and words[0].bare:
         words[0] = Word("-" + words[0].text, "u" + words[0].kinds, words[0].raw)
-    spec = Spec("fCTXbgHIKLNV", long=names("--file --directory --exclude --files-from"))
-    args = parse(words, spec)
+    args = parse(words, call.listed.spec)
     for option in args.options:
         if option.value is not None and option.name in _TAR_PROGRAMS:
             text = option.value.text.removeprefix("exec=")
@@ -83,11 +81,8 @@ def _archiver(call: Invocation) -> None:
             call.dirs.check_removal(word, call.shown)
 
 
-_MODES = Spec(long=names("--reference --from"))
-
-
 def _remove(call: Invocation) -> None:
-    args = parse(call.arguments, Spec(long=names("--interactive")))
+    args = call.args
     recursive = args.has("-r", "-R") or any(
         "--recursive".startswith(o.name) and len(o.name) > 3 for o in args.options
     )
@@ -107,7 +102,7 @@ _ADDS_ACCESS = re.compile(r"[ug]{0,2}\+[rwX]+|[ugoa]*\+[rX]+")
 
 
 def _chmod(call: Invocation) -> None:
-    operands = parse(call.arguments, _MODES).operands
+    operands = call.args.operands
     adds = call.program == "chmod" and operands and _ADDS_ACCESS.fullmatch(operands[0].text)
     check_writes(operands[1:] if len(operands) > 1 else operands, call, into=True)
     for word in operands[1:]:

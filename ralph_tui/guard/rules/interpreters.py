@@ -3,7 +3,8 @@
 import re
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
+from ralph_tui.guard.core.arguments import names, parse
+from ralph_tui.guard.core.programs import PROGRAMS
 from ralph_tui.guard.core.rule_context import (
     Invocation,
     Rule,
@@ -11,12 +12,8 @@ from ralph_tui.guard.core.rule_context import (
     check_writes,
     refuse_unreadable,
 )
-from ralph_tui.guard.rules.inline_code import (
-    STDIN,
-    judge_code,
-)
+from ralph_tui.guard.rules.inline_code import STDIN, judge_code
 from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
-from ralph_tui.guard.rules.programs import PROGRAMS
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 _INSTALLERS = names("get-pip.py get-poetry.py install-poetry.py ez_setup.py virtualenv.pyz")
@@ -109,31 +106,27 @@ def _generic(call: Invocation) -> None:
         check_writes(args.operands, call)
 
 
-_SED = Spec("efl", attached="i", long=names("--expression --file --line-length"))
-_AWK = Spec("Fvfiel", long=names("--assign --file --source --include"))
 _AWK_WRITES = re.compile(r'>>?\s*"([^"]*)"')
 
 
 def _sed(call: Invocation) -> None:
-    args = parse(call.arguments, _SED)
-    _, files = _scripts_and_files(args, call)
-    if args.has("-i", "--in-place"):
+    _, files = _scripts_and_files(call)
+    if call.args.has("-i", "--in-place"):
         check_writes(files, call)
 
 
 def _awk(call: Invocation) -> None:
-    args = parse(call.arguments, _AWK)
-    scripts, files = _scripts_and_files(args, call)
+    scripts, files = _scripts_and_files(call)
     for script in scripts:
         judge_code(script.text, call)
         check_writes([literal(match[1]) for match in _AWK_WRITES.finditer(script.text)], call)
-    if any(v.text == "inplace" for v in args.values("-i", "--include")):
+    if any(v.text == "inplace" for v in call.args.values("-i", "--include")):
         check_writes(files, call)
 
 
-def _scripts_and_files(args: Arguments, call: Invocation) -> tuple[list[Word], list[Word]]:
-    operands, sources = list(args.operands), args.values("-f", "--file")
-    scripts = args.values("-e", "--expression", "--source")
+def _scripts_and_files(call: Invocation) -> tuple[list[Word], list[Word]]:
+    operands, sources = list(call.args.operands), call.args.values("-f", "--file")
+    scripts = call.args.values("-e", "--expression", "--source")
     if not scripts and not sources and operands:
         scripts = [operands.pop(0)]
     if any(w.feeds for w in sources) or any(

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import Spec, names, parse
+from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.rule_context import (
     Invocation,
     Rules,
@@ -17,15 +17,9 @@ from ralph_tui.guard.rules.listed_programs import refuse_unknown_start, run_word
 from ralph_tui.guard.rules.shells import judge_joined
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, anything, literal
 
-_XARGS = Spec(
-    "aEIJLnPsdR",
-    attached="eil",
-    long=names("--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var"),
-)
-
 
 def _xargs(call: Invocation) -> None:
-    args = parse(call.arguments, _XARGS, stop=True)
+    args = call.args
     refuse_unknown_start(call, args.operands)
     if not args.operands:
         return
@@ -77,8 +71,7 @@ def _fill_in(word: Word, mark: str, item: Word) -> Word:
 
 
 def _parallel(call: Invocation) -> None:
-    spec = Spec("jaNnLIPS", long=names("--jobs --arg-file --max-args --delay --timeout --joblog"))
-    words = parse(call.arguments, spec, stop=True).operands
+    words = call.args.operands
     end = next((i for i, w in enumerate(words) if w.text.startswith(":::")), len(words))
     if words[:end]:
         listed = words[end:][:1] and words[end].text == ":::"
@@ -113,8 +106,7 @@ _ENV_BLANK = re.compile(r"\\[_tnrfv]")
 
 
 def _env(call: Invocation) -> None:
-    spec = Spec("uCS", long=names("--unset --chdir --split-string"))
-    args = parse(call.arguments, spec, stop=True)
+    args = call.args
     refuse_unknown_start(call, args.operands)
     call = call.at(call.dirs.fork())  # its settings apply only to what it starts
     call = in_directories(call, args.values("-C", "--chdir"))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
+from ralph_tui.guard.core.programs import PROGRAMS, Program
 from ralph_tui.guard.core.rule_context import (
     Invocation,
     Rules,
@@ -12,7 +13,6 @@ from ralph_tui.guard.core.rule_context import (
     refuse_unreadable,
 )
 from ralph_tui.guard.core.verdicts import deny
-from ralph_tui.guard.rules.programs import PROGRAMS, Program
 from ralph_tui.guard.rules.read_only import check_outputs
 from ralph_tui.guard.rules.shells import judge_joined
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word
@@ -21,11 +21,11 @@ _ASSIGNMENT = re.compile(r"[^=\0]+=", re.DOTALL)
 
 
 def _judge(call: Invocation) -> None:
-    program = PROGRAMS[call.program]
+    program = call.listed
     if program.operands in ("run", "shell"):
         _judge_start(program, call.in_uv() if program.elsewhere else call)
         return
-    args = parse(call.arguments, program.spec)
+    args = call.args
     named = _judge_options(program, args, call)
     if args.has(*program.unless) or (program.only and not args.has(*program.only)):
         return
@@ -89,7 +89,7 @@ _REMOTE_VALUES = Spec(
 
 
 def _judge_harm(call: Invocation) -> None:
-    program = PROGRAMS[call.program]
+    program = call.listed
     operands = [word.text for word in parse(call.arguments, _REMOTE_VALUES).operands]
     options = [word.text for word in call.arguments if word.text.startswith("-")]
     text = " ".join([*operands, *options])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 
-from ralph_tui.guard.core.arguments import Spec, names, parse
+from ralph_tui.guard.core.arguments import names, parse
 from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.ralph_cli import MODULE, judge_ralph
@@ -26,20 +26,6 @@ _MODULES = names(
     " piptools installer flit setuptools.command.easy_install"
 )
 _MAKES_ENVIRONMENT = names("venv virtualenv pyvenv")
-_UV_RUN = Spec(
-    "wifPCp",
-    long=names(
-        "--extra --no-extra --group --no-group --only-group --no-editable-package --env-file"
-        " --with --with-editable --with-requirements --package --python-platform --index"
-        " --default-index --index-url --extra-index-url --find-links --index-strategy"
-        " --keyring-provider --upgrade-package --upgrade-group --resolution --prerelease"
-        " --fork-strategy --exclude-newer --exclude-newer-package --no-sources-package"
-        " --reinstall-package --link-mode --config-setting --config-settings-package"
-        " --no-build-isolation-package --no-build-package --no-binary-package --cache-dir"
-        " --refresh-package --python --color --allow-insecure-host --directory --project"
-        " --config-file --from --prerelease-package --constraints --overrides --build-constraints"
-    ),
-)
 _COMMANDS = MappingProxyType(
     {
         "install": "uv add PACKAGE, or uv sync for declared dependencies",
@@ -79,7 +65,7 @@ def judge_own_manager(call: Invocation) -> bool:
     """Judge the package manager of a project that does not use uv; `run` and everyday verbs are allowed."""
     if call.program != call.policy.own_manager:
         return False
-    operands = parse(call.arguments, _OWN_OPTIONS, stop=True).operands
+    operands = call.args.operands
     verb = operands[0].text if operands else "--version"
     if verb != "run":
         return not operands or verb in _OWN_MANAGER_VERBS
@@ -90,9 +76,6 @@ def judge_own_manager(call: Invocation) -> bool:
         first = words[0].cut(len(name) + 1) if name and call.program == "hatch" else words[0]
         call.walker.run((first, *words[1:]), call, under_uv=True)
     return True
-
-
-_OWN_OPTIONS = Spec("ePpC", long=names("--env --project --directory"))
 
 
 def refuse_manager(name: str, arguments: Sequence[Word], call: Invocation) -> NoReturn:
@@ -173,7 +156,7 @@ def _judge_partly_refused(call: Invocation) -> None:
 
 
 def _judge_uv(call: Invocation) -> None:
-    args = parse(call.arguments, _UV_RUN, stop=True)
+    args = call.args
     if not args.operands:
         return
     verb, rest = args.operands[0].text, args.operands[1:]
@@ -186,7 +169,7 @@ def _judge_uv(call: Invocation) -> None:
     if verb != "run":
         check_named_files(rest, call)
         return
-    inner = parse(rest, _UV_RUN, stop=True)
+    inner = parse(rest, call.listed.spec, stop=True)
     if inner.has("-m", "--module") and inner.operands:
         judge_module(inner.operands[0], inner.operands[1:], call)
     elif inner.operands and inner.operands[0].text == "-":
@@ -205,9 +188,8 @@ _UV_PIP_CHANGES = names("install uninstall sync")
 
 
 def _judge_uvx(call: Invocation) -> None:
-    inner = parse(call.arguments, _UV_RUN, stop=True)
-    if inner.operands:
-        call.walker.run(inner.operands, call, under_uv=True)
+    if call.args.operands:
+        call.walker.run(call.args.operands, call, under_uv=True)
 
 
 RULES: Rules = MappingProxyType(

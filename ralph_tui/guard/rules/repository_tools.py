@@ -4,11 +4,10 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
+from ralph_tui.guard.core.arguments import Arguments, names
 from ralph_tui.guard.core.rule_context import Invocation, refuse_unreadable
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.git import RULE
-from ralph_tui.guard.rules.programs import PROGRAMS
 
 _ANY_USE = names("*")
 _RELEASES = re.compile(r"(?:py-?)?bump.*|gh-?pages.*|ghp-.*|release-(?:it|plz|please).*")
@@ -18,13 +17,12 @@ _PRINT_VERSIONS = names("npm pnpm yarn")
 
 
 def refuse_committer(call: Invocation) -> None:
-    listed = PROGRAMS.get(call.program)
-    verbs = listed.commits if listed is not None else frozenset()
+    verbs = call.listed.commits
     if not verbs and _RELEASES.fullmatch(call.program):
         verbs = _ANY_USE
     if not verbs:
         return
-    args = parse(call.arguments)
+    args = call.args
     operands = [word.text for word in args.operands]
     if args.has(
         "--help", "-h", "--version", "--dry-run", "--draft", "--no-git-tag-version", "--run"
@@ -40,7 +38,6 @@ def refuse_committer(call: Invocation) -> None:
 
 
 FORGES = names("gh glab")
-_SPEC = Spec("RXfFbtHq", long=names("--repo --hostname --method --field --raw-field --input --jq"))
 _ANY = names("*")
 _VERBS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -60,7 +57,7 @@ _REFERENCES = re.compile(r"/(?:git|merges?|contents|branches|releases|update-bra
 
 
 def judge_forge(call: Invocation) -> None:
-    args = parse(call.arguments, _SPEC)
+    args = call.args
     if not args.operands or args.has("--help", "-h"):
         return
     group, verb = args.operands[0], args.operands[1] if args.operands[1:] else None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import Spec, names, parse
+from ralph_tui.guard.core.arguments import names, parse
 from ralph_tui.guard.core.rule_context import Invocation, Rules, refuse_unreadable
 from ralph_tui.guard.rules.inline_code import STDIN
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word
@@ -94,7 +94,7 @@ def _alias(call: Invocation) -> None:
 
 
 def _hash(call: Invocation) -> None:
-    if parse(call.arguments, Spec("p"), stop=True).has("-p"):
+    if call.args.has("-p"):
         refuse_unreadable(call.shown, "This gives a program another name")
 
 

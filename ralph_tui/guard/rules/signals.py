@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
-from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
+from ralph_tui.guard.core.arguments import Arguments, names, parse
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.rule_context import Invocation, Rules
@@ -17,10 +17,6 @@ _SIGNAL = re.compile(r"-(?:\d+|(?:SIG)?[A-Z][A-Z0-9+]+)")
 _PARENT = re.compile(r"\bPPID\b|\bPPid\b")
 _LAST_JOB = re.compile(r"[\"']?\$(?:!|\{!\})[\"']?")
 _MAX_PATTERN = 200
-_PATTERNS = Spec(
-    "gGPstuUFr", long=names("--euid --uid --group --signal --parent --pgroup --session --pidfile")
-)
-_KILLALL = Spec("sucyonZ", long=names("--signal --user --context --younger-than --older-than"))
 
 
 def _refuse(call: Invocation, reason: str = "") -> NoReturn:
@@ -47,7 +43,7 @@ def _program(line: str) -> str:
 
 
 def _pkill(call: Invocation) -> None:
-    args = parse([w for w in call.arguments if not _SIGNAL.fullmatch(w.text)], _PATTERNS)
+    args = parse([w for w in call.arguments if not _SIGNAL.fullmatch(w.text)], call.listed.spec)
     if args.has("-v", "--inverse"):
         _refuse(call, "This signals every process except those that match")
     for word in (*args.values("-P", "--parent"), *args.values("-F", "--pidfile")):
@@ -71,7 +67,7 @@ def _possible_texts(word: Word, call: Invocation) -> list[str]:
 
 
 def _killall(call: Invocation) -> None:
-    args = parse([w for w in call.arguments if not _SIGNAL.fullmatch(w.text)], _KILLALL)
+    args = parse([w for w in call.arguments if not _SIGNAL.fullmatch(w.text)], call.listed.spec)
     if not args.operands and not args.has("-l", "--list", "-V", "--version"):
         _refuse(call, "This signals every process of a user")
     patterns = args.has("-r", "--regexp")
@@ -118,7 +114,7 @@ _KILLS_FOUND = re.compile(r"\bkill(?!(?: -\w+)? (?:%\d|[\"']?\$(?:!|\{!\})))")
 def _find(call: Invocation) -> None:
     if not _KILLS_FOUND.search(call.walker.source):
         return
-    args = parse(call.arguments, _PATTERNS)
+    args = call.args
     named = call.program == "pidof"
     patterns = [re.escape(w.text) if named else w.text for w in args.operands]
     if _finds_own(args, call.policy, patterns):
@@ -130,8 +126,8 @@ def _search(call: Invocation) -> None:
     source = call.walker.source
     if not _KILLS_FOUND.search(source) or not re.search(r"\bps\b", source):
         return
-    args = parse(call.arguments)
-    texts = [word.text for word in args.operands[:1]]
+    args = call.args
+    texts = [w.text for w in args.values("-e", "--regexp") or args.operands[:1]]
     if call.program.endswith("awk"):
         texts = [found for text in texts for found in re.findall(r"/([^/]+)/", text)]
     own = any(_matches_own(text, call.policy, full=True) for text in texts)

@@ -1,0 +1,56 @@
+"""Reads what programs.toml says of the options and operands of programs."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from ralph_tui.guard.core.arguments import NO_VALUES, Spec, names
+
+_NONE: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program; programs.toml explains the attributes."""
+
+    spec: Spec = NO_VALUES
+    stop: bool = False
+    chdir: frozenset[str] = _NONE
+    writes: frozenset[str] = _NONE
+    shell: frozenset[str] = _NONE
+    only: frozenset[str] = _NONE
+    unless: frozenset[str] = _NONE
+    commits: frozenset[str] = _NONE
+    code: frozenset[str] | None = None
+    operands: str = ""
+    skip: int = 0
+    most: int | None = None
+    into: bool = False
+    here: bool = False
+    assigns: bool = False
+    feed: bool = False
+    elsewhere: bool = False
+    removes: re.Pattern[str] | None = None
+    harms: re.Pattern[str] | None = None
+
+
+_OPTIONS = ("values", "attached", "long", "digits")
+_LISTS = ("chdir", "writes", "shell", "only", "unless", "commits", "code")
+_PATTERNS = ("removes", "harms")
+
+
+def _read() -> Iterator[tuple[str, Program]]:
+    text = (Path(__file__).parent / "data" / "programs.toml").read_text(encoding="utf-8")
+    for listed, said in tomllib.loads(text).items():
+        values, attached, long, digits = (said.pop(key, "") for key in _OPTIONS)
+        said |= {key: names(said[key]) for key in _LISTS if key in said}
+        said |= {key: re.compile(said[key]) for key in _PATTERNS if key in said}
+        program = Program(Spec(values, attached, names(long), digits), **said)
+        yield from dict.fromkeys(listed.split(), program).items()
+
+
+PROGRAMS: Mapping[str, Program] = MappingProxyType(dict(_read()))
+UNLISTED = Program()
