@@ -25,7 +25,6 @@ from ralph_tui.guard.core.constants import (
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.rule_context import (
     Invocation,
-    Scope,
     in_named_directory,
     refuse_unreadable,
     source_index,
@@ -78,17 +77,17 @@ _WRITING_REDIRECTS = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
 class CommandAnalyzer:
     """Judges one text and collects findings about it.
 
-    The context of a single command is its `Scope`, which is passed down and never changed.
+    The context of a single command is an `Invocation`, which is passed down and never changed.
 
     Attributes:
-        outermost: The scope of that text, in the project's root.
+        outermost: The context of that text, in the project's root.
         tools: The tools that must run through uv, by their index in `source`.
         asks: The matched entries of the person's ask list, each with its command.
     """
 
     def __init__(self, source: str, policy: Policy) -> None:
         self.source = source
-        self.outermost = Scope(WorkingDirs.at_root(policy, source))
+        self.outermost = Invocation((), WorkingDirs.at_root(policy, source), self)
         self.tools: dict[int, ThroughUv] = {}
         self.asks: dict[str, str] = {}
         self._secrets = mentions_secrets(source)
@@ -100,12 +99,13 @@ class CommandAnalyzer:
 
     # --- the script -----------------------------------------------------------------------------
 
-    def judge_script(self, script: Script, scope: Scope, feed: Word | None = None) -> None:
-        dirs = scope.dirs
+    def judge_script(self, script: Script, within: Invocation) -> None:
+        dirs = within.dirs
         before, chained, alternative = dirs.values, False, False
         for pipeline in script.pipelines:
-            self._judge_pipeline(pipeline, scope, feed)
-            feed = self._stdin or feed
+            self._judge_pipeline(pipeline, within)
+            if self._stdin is not None:
+                within = replace(within, feed=self._stdin)
             chained = chained or pipeline.operator in ("&&", "||")
             alternative = alternative or pipeline.operator == "||"
             ends = pipeline.operator not in ("&&", "||")
@@ -114,22 +114,20 @@ class CommandAnalyzer:
             if ends:
                 before, chained, alternative = dirs.values, False, False
 
-    def judge_simple(
-        self, command: Simple, scope: Scope, feed: Word | None = None, *, certain: bool = False
-    ) -> None:
+    def judge_simple(self, command: Simple, within: Invocation, *, certain: bool = False) -> None:
         """Judge a simple command; `certain` if the next one runs only if this one succeeds."""
         self._count_command()
-        dirs = scope.dirs
-        printed = output_of(command, feed)
+        dirs = within.dirs
+        printed = output_of(command, within.feed)
         for word in command.words:
-            self._judge_substitutions(word, scope, printed)
+            self._judge_substitutions(word, within, printed)
         settings_moved = dirs.settings_moved
-        self._judge_assignments(command, scope)
-        feed = self._judge_redirects(command.redirects, scope, feed, printed)
+        self._judge_assignments(command, within)
+        feed = self._judge_redirects(command.redirects, within, printed)
         if self._secrets:
             judge_secret_words(command, dirs)
         if command.words:
-            call = Invocation(command.words, scope, self, feed)
+            call = replace(within, words=command.words, feed=feed)
             self._judge_invocation(call, certain=certain)
             if command.assignments:  # they apply to this command only
                 dirs.settings_moved = settings_moved
@@ -141,84 +139,82 @@ class CommandAnalyzer:
         if self._commands > _MAX_COMMANDS:
             raise UnreadableError("too many commands")
 
-    def _judge_assignments(self, command: Simple, scope: Scope) -> None:
-        dirs = scope.dirs
+    def _judge_assignments(self, command: Simple, within: Invocation) -> None:
+        dirs = within.dirs
         for assignment in command.assignments:
             name, value = assignment.name, assignment.value
-            self._judge_substitutions(value, scope)
+            self._judge_substitutions(value, within)
             judge_assignment(name, value, command.raw)
             dirs.track_settings_home(name, value)
             if not command.words:
                 dirs.record_value(name, [value], self.source, rf"(?<![\w$/-]){name}=")
 
-    def _judge_pipeline(self, pipeline: Pipeline, scope: Scope, feed: Word | None) -> None:
+    def _judge_pipeline(self, pipeline: Pipeline, within: Invocation) -> None:
         alone = len(pipeline.stages) == 1 and pipeline.operator != "&"
         for stage in pipeline.stages:
-            within = scope if alone else scope.fork()
-            self._judge_command(stage, within, feed, certain=pipeline.operator == "&&")
-            feed = output_of(stage, feed)
+            inner = within if alone else within.fork()
+            self._judge_command(stage, inner, certain=pipeline.operator == "&&")
+            within = replace(within, feed=output_of(stage, within.feed))
 
-    def _judge_command(
-        self, command: Command, scope: Scope, feed: Word | None, *, certain: bool
-    ) -> None:
+    def _judge_command(self, command: Command, within: Invocation, *, certain: bool) -> None:
         if isinstance(command, Simple):
-            self.judge_simple(command, scope, feed, certain=certain)
+            self.judge_simple(command, within, certain=certain)
             return
         self._count_command()
         for word in command.words:
-            self._judge_substitutions(word, scope)
+            self._judge_substitutions(word, within)
             if command.kind in ("test", "arithmetic"):
                 judge_subscript(word, word.raw)
-        feed = self._judge_redirects(command.redirects, scope, feed)
-        values = scope.dirs.values
+        within = replace(within, feed=self._judge_redirects(command.redirects, within))
+        values = within.dirs.values
         if command.kind == "function":
             refuse_endless(command)
             self._functions[command.name] = command
             keeps = keeps_parameters(self.source)
-            scope = replace(scope.fork(), parameters=None, defining=keeps)
+            within = replace(within.fork(), parameters=None, defining=keeps)
         elif command.kind == "subshell":
-            scope = scope.fork()
+            within = within.fork()
         for body in command.bodies:
             if command.kind == "loop" and command.name:
                 name = command.name
-                scope.dirs.record_value(name, command.words, self.source, rf"\bfor\s+{name}\b")
-            self.judge_script(body, scope, feed)
-            scope.dirs.values = values
+                within.dirs.record_value(name, command.words, self.source, rf"\bfor\s+{name}\b")
+            self.judge_script(body, within)
+            within.dirs.values = values
 
-    def _judge_substitutions(self, word: Word, scope: Scope, printed: Word | None = None) -> None:
+    def _judge_substitutions(
+        self, word: Word, within: Invocation, printed: Word | None = None
+    ) -> None:
+        feed = (printed or anything()) if ">(" in word.raw else None
         for script in word.scripts:
             self._count_command()
-            self.judge_script(
-                script, scope.fork(), (printed or anything()) if ">(" in word.raw else None
-            )
+            self.judge_script(script, replace(within.fork(), feed=feed))
 
     def _judge_redirects(
         self,
         redirects: Sequence[Redirect],
-        scope: Scope,
-        feed: Word | None,
+        within: Invocation,
         printed: Word | None = None,
     ) -> Word | None:
         for redirect in redirects:
             target = redirect.target
-            self._judge_substitutions(target, scope, printed)
+            self._judge_substitutions(target, within, printed)
             if self._secrets and redirect.operator == "<":
-                judge_secret_paths([target], scope.dirs, target.raw)
+                judge_secret_paths([target], within.dirs, target.raw)
             if redirect.body is not None:
-                self._judge_substitutions(redirect.body, scope)
+                self._judge_substitutions(redirect.body, within)
             if redirect.operator in _WRITING_REDIRECTS:
                 number = target.text.rstrip("-").isdigit() or target.text == "-"
                 descriptor = redirect.operator == ">&" and number
                 if not descriptor and not _CONNECTION.fullmatch(target.text):
-                    scope.dirs.check_write(target, f"{redirect.operator} {target.raw}")
-        return stdin_after(redirects, feed)
+                    within.dirs.check_write(target, f"{redirect.operator} {target.raw}")
+        return stdin_after(redirects, within.feed)
 
     # --- programs -------------------------------------------------------------------------------
 
     def run(self, words: Sequence[Word], call: Invocation, *, under_uv: bool = False) -> None:
         self._count_command()
-        scope = replace(call.scope.deeper(), under_uv=under_uv or call.under_uv)
-        self._judge_start(replace(call, words=tuple(words), scope=scope))
+        under_uv = under_uv or call.under_uv
+        self._judge_start(replace(call.deeper(), words=tuple(words), under_uv=under_uv))
 
     def assign(self, word: Word, call: Invocation) -> None:
         name, _, _ = word.text.partition("=")
@@ -239,23 +235,23 @@ class CommandAnalyzer:
             for form in known:
                 self.shell(form, call, feed)
             return
-        inner = call.scope.deeper()
+        inner = call.deeper()
         self._nested_text += len(text.text)
         if self._nested_text > _MAX_NESTED_TEXT:
             raise UnreadableError("too much nested text")
         script = read_shell(text.text, source_index(text), inner.depth)
         dirs = replace(call.dirs, values={})
-        self.judge_script(script, replace(inner, dirs=dirs, parameters=None, defining=False), feed)
+        inner = replace(inner, dirs=dirs, feed=feed, parameters=None, defining=False)
+        self.judge_script(script, inner)
 
     def _judge_invocation(self, call: Invocation, *, certain: bool = False) -> None:
-        scope = call.scope
-        if call.words[0].raw == '"$@"' and scope.defining:
+        if call.words[0].raw == '"$@"' and call.defining:
             self._forwards_arguments = True  # judged at each call
             return
-        if call.words[0].raw == '"$@"' and scope.parameters is not None:
-            words = (*scope.parameters, *call.words[1:])
-            if scope.parameters:
-                self._judge_invocation(replace(call, words=words, scope=scope.deeper()))
+        if call.words[0].raw == '"$@"' and call.parameters is not None:
+            if call.parameters:
+                words = (*call.parameters, *call.words[1:])
+                self._judge_invocation(replace(call.deeper(), words=words))
             return
         called = self._judge_function_call(call)
         if not (called and is_tool(call)):  # a function that shadows a tool
@@ -299,8 +295,8 @@ class CommandAnalyzer:
             self._count_command()
             if not self._forwards_arguments:  # otherwise a recursive call may pass another command
                 self._functions[name] = replace(function, bodies=())
-            scope = replace(call.scope.deeper(), parameters=call.arguments, defining=False)
+            within = replace(call.deeper(), parameters=call.arguments, defining=False)
             for body in function.bodies:
-                self.judge_script(body, scope, call.feed)
+                self.judge_script(body, within)
             self._functions[name] = function
         return function is not None

@@ -1,4 +1,4 @@
-"""Defines what a rule receives: the invocation, its scope, and a walker that judges what it starts."""
+"""Defines what a rule receives: an invocation, and a walker that judges what it starts."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,28 +31,37 @@ class Walker(Protocol):
 
 
 @dataclass(frozen=True)
-class Scope:
-    """The context of a command, inherited by everything it starts.
+class Invocation:
+    """A program about to start, in its context, which what it starts inherits. A context alone has no words.
 
     Attributes:
         dirs: The working directories and variables of its shell.
+        walker: Judges what it starts in turn.
+        feed: Its standard input; None if nothing is fed to it.
         parameters: The value of `"$@"` in the enclosing function; None if unknown.
         defining: Whether it is in a function that is only being defined.
         under_uv: Whether `uv run` starts it.
         depth: The number of commands it is nested in.
     """
 
+    words: tuple[Word, ...]
     dirs: WorkingDirs
+    walker: Walker
+    feed: Word | None = None
     parameters: tuple[Word, ...] | None = None
     defining: bool = False
     under_uv: bool = False
     depth: int = 0
 
-    def fork(self) -> "Scope":
+    @property
+    def policy(self) -> Policy:
+        return self.dirs.policy
+
+    def fork(self) -> "Invocation":
         return replace(self, dirs=self.dirs.fork())
 
-    def deeper(self) -> "Scope":
-        """Return the scope for what a command in this one starts.
+    def deeper(self) -> "Invocation":
+        """Return the context for what this starts.
 
         Raises:
             UnreadableError: The nesting is too deep.
@@ -60,39 +69,6 @@ class Scope:
         if self.depth >= MAX_DEPTH:
             raise UnreadableError("nested too deeply")
         return replace(self, depth=self.depth + 1)
-
-
-@dataclass(frozen=True)
-class Invocation:
-    """A program about to start.
-
-    Attributes:
-        walker: Judges what it starts in turn.
-        feed: Its standard input; None if nothing is fed to it.
-    """
-
-    words: tuple[Word, ...]
-    scope: Scope
-    walker: Walker
-    feed: Word | None = None
-
-    @property
-    def dirs(self) -> WorkingDirs:
-        return self.scope.dirs
-
-    @property
-    def policy(self) -> Policy:
-        return self.scope.dirs.policy
-
-    @property
-    def under_uv(self) -> bool:
-        return self.scope.under_uv
-
-    def at(self, dirs: WorkingDirs) -> "Invocation":
-        return replace(self, scope=replace(self.scope, dirs=dirs))
-
-    def in_uv(self) -> "Invocation":
-        return replace(self, scope=replace(self.scope, under_uv=True))
 
     @property
     def arguments(self) -> tuple[Word, ...]:
@@ -165,10 +141,10 @@ def in_named_directory(call: Invocation) -> Invocation:
 def in_directories(call: Invocation, directories: Sequence[Word]) -> Invocation:
     if not directories:
         return call
-    dirs = call.dirs.fork()
+    call = call.fork()
     for directory in directories:
-        dirs.move(directory, certain=True)
-    return call.at(dirs)
+        call.dirs.move(directory, certain=True)
+    return call
 
 
 def _option_values(words: Sequence[Word], options: frozenset[str]) -> Iterator[Word]:

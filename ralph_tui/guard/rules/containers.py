@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -72,7 +73,7 @@ def _judge_docker(words: Sequence[Word], call: Invocation) -> None:
 
 
 def _judge_in_container(words: Sequence[Word], call: Invocation) -> None:
-    call = call.in_uv()
+    call = replace(call, under_uv=True)
     for at, word in enumerate(words):
         mounts = word.text in ("-v", "--volume") and words[at + 1 : at + 2]
         if mounts:

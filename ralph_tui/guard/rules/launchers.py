@@ -108,7 +108,7 @@ _ENV_BLANK = re.compile(r"\\[_tnrfv]")
 def _env(call: Invocation) -> None:
     args = call.args
     refuse_unknown_start(call, args.operands)
-    call = call.at(call.dirs.fork())  # its settings apply only to what it starts
+    call = call.fork()  # its settings apply only to what it starts
     call = in_directories(call, args.values("-C", "--chdir"))
     for name in args.values("-u", "--unset"):
         judge_removal(name.text, call.shown)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
@@ -23,7 +24,7 @@ _ASSIGNMENT = re.compile(r"[^=\0]+=", re.DOTALL)
 def _judge(call: Invocation) -> None:
     program = call.listed
     if program.operands in ("run", "shell"):
-        _judge_start(program, call.in_uv() if program.elsewhere else call)
+        _judge_start(program, replace(call, under_uv=True) if program.elsewhere else call)
         return
     args = call.args
     named = _judge_options(program, args, call)

@@ -15,7 +15,7 @@ def _shell(call: Invocation) -> None:
     words, letters = _shell_options(call)
     if "c" in letters:
         if words:
-            call.walker.shell(words[0], call.at(call.dirs.fork()), call.feed)
+            call.walker.shell(words[0], call.fork(), call.feed)
     elif "s" in letters or not words or STDIN.fullmatch(words[0].text):
         if call.feed is not None:
             call.walker.shell(call.feed, call)
