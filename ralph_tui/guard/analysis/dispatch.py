@@ -53,7 +53,6 @@ _TEXT_OPTION = (
 )
 _PROSE = re.compile(f"(?:-m|{_TEXT_OPTION})$")
 _PROSE_ASSIGNED = re.compile(rf"(?:{_TEXT_OPTION}|\w*(?:MSG|MESSAGE|TITLE|BODY|TEXT|NOTES?))=")
-"""Options whose value is prose or a search text."""
 
 
 _GIT_GLOBALS = ("-C", "-c", "-P", "--git-dir", "--work-tree", "--no-pager")
@@ -125,7 +124,6 @@ def _git_words(call: Invocation) -> tuple[Word, ...] | None:
 
 
 def _begins_scratch_repository(words: Sequence[Word], call: Invocation) -> bool:
-    """Return whether this is `git init` in a directory that `mktemp -d` has just made."""
     elsewhere = words[1:2] if [word.text for word in words[:1]] == ["-C"] else ()
     verb, *rest = words[2 * len(elsewhere) :] or [literal("")]
     args = parse(rest, Spec("b", long=names("--initial-branch")))
@@ -212,7 +210,6 @@ _EXTRA_RULES: Rules = MappingProxyType(
         **dict.fromkeys(names("gpg security"), judge_key_printer),
     }
 )
-"""Additional rules for one harm a program may do, besides what it starts and writes."""
 _STARTS: Rules = MappingProxyType({**package_runners.RULES, **shells.RULES, **launchers.RULES})
 _RUNS_CODE: Rules = interpreters.RULES
 _DESTROYS: Rules = MappingProxyType({**destructive.RULES, **containers.RULES})

@@ -11,7 +11,6 @@ from ralph_tui.guard.shell.nodes import UNKNOWN, Compound, Script, Simple, Word
 from ralph_tui.guard.shell.parser import read_shell, read_word
 
 Values = Mapping[str, tuple[str, ...]]
-"""The possible values of each variable."""
 
 _ASSIGNERS = names(
     "eval source read mapfile readarray getopts export readonly declare typeset local unset"
@@ -125,7 +124,6 @@ _SHELL_SETUP: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 def sets_up_shell(text: Word, functions: Container[str]) -> bool:
-    """Return whether `text` is nothing but the output of one of the shell setup programs."""
     if text.text != UNKNOWN or len(text.scripts) != 1:
         return False
     commands = list(text.scripts[0].commands())

@@ -128,7 +128,6 @@ def _deny(rule: str, part: str, reason: str, instead: str) -> Verdict:
 _ASKS_FOR_GIT = re.compile(r"git rev-parse --(?:absolute-git-dir|git-)")
 _GUARDED_NAME = re.compile(r"\.(?:ralph|git|claude)(?![\w-])", re.IGNORECASE)
 EXCLUDES = ("exclude", "ignore", "omit", "skip", "not", "prune", "filter")
-"""Parts of the names of options that exclude files."""
 
 
 def names_guarded(text: str) -> bool:
@@ -136,7 +135,6 @@ def names_guarded(text: str) -> bool:
 
 
 def asks_for_git(text: str) -> bool:
-    """Return whether a substitution in the text prints the path of git's directory."""
     return bool(_ASKS_FOR_GIT.search(text))
 
 

@@ -27,7 +27,6 @@ PHASE_TOOLS: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
         Phase.VALIDATION: ("Read", "Glob", "Grep", "Bash", "Task", "WebFetch"),
     }
 )  # fmt: skip
-"""The built-in tools of each phase, by the CLI's names."""
 
 SKILL_TOOL = "Skill"
 
@@ -72,7 +71,6 @@ class Policy:
     skills: tuple[str, ...] = ()
     without_tools: tuple[str, ...] = ()
     specs: str = "specs"
-    """The directory where discovery writes, relative to the project."""
     own_specs: tuple[str, ...] = ()
     """Files of the person's in that directory, which discovery leaves as they are."""
     home: Path | None = None

@@ -58,4 +58,3 @@ def unreadable(part: str, reason: str = "The command cannot be read with certain
 EMPTY = denial(
     "unreadable-command", "", "The command is empty or is not text", "Give a command to run."
 )
-"""The denial of an empty command, which is a mistake of the caller."""

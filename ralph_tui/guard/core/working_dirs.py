@@ -30,7 +30,6 @@ _SETTINGS_HOMES = names("HOME XDG_CONFIG_HOME")
 _MAX_DIRECTORIES = 8
 _MAX_VALUES = 20
 _RALPH_DATA = "ralph's own data"
-"""Represents ralph's data directories outside the work tree."""
 _GUARDED: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {
         ".ralph": (

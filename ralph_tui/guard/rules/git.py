@@ -268,7 +268,6 @@ _HARMLESS_CONFIG = re.compile(
     r"|tag\.sort|branch\.sort|submodule\.recurse|pretty\..*|gc\.auto|maintenance\.auto"
 )
 _LFS_READS = names("ls-files status env version")
-"""Subcommands of lfs that read; the others install hooks or move files."""
 _PAGERS = re.compile(r"core\.pager|pager\..*")
 _NO_PAGER = frozenset({"", "cat", "false", "less", "more", "true"})
 

@@ -62,7 +62,6 @@ _OWN_MANAGER_VERBS = names(
 
 
 def judge_own_manager(call: Invocation) -> bool:
-    """Judge the package manager of a project that does not use uv; `run` and everyday verbs are allowed."""
     if call.program != call.policy.own_manager:
         return False
     operands = call.args.operands

@@ -11,14 +11,12 @@ _READING_COMMANDS = names(
     "status tasks history doctor test lint typecheck deps guard demo schema --help --version"
 )
 _READING_WHEN_BARE = names("limits answer feature steps task")
-"""Commands that only show something when nothing follows."""
 _READING_FIRST_WORDS = {
     "archive": names("--list"),
     "config": names("show"),
     "feature": names("list"),
     "memory": names("--show --stats"),
 }
-"""The first words after a command with which it only shows something."""
 _HARMLESS_OPTIONS = names("--json -C --project-root -f --feature")
 """Options that may follow; another, as in `memory --show --cleanup`, may change something."""
 
@@ -27,7 +25,6 @@ AGENTS = names(
     "claude claude-code codex gemini gemini-cli aider aider-chat opencode cursor-agent qwen qwen-code"
     " copilot crush amp-cli"
 )
-"""Other agents, which would run without the guard."""
 _AGENT_INFORMATION = names("--version -v --help -h -V version doctor")
 
 

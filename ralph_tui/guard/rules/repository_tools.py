@@ -13,7 +13,6 @@ _ANY_USE = names("*")
 _RELEASES = re.compile(r"(?:py-?)?bump.*|gh-?pages.*|ghp-.*|release-(?:it|plz|please).*")
 
 _PRINT_VERSIONS = names("npm pnpm yarn")
-"""Programs whose `version` command only prints versions when nothing follows."""
 
 
 def refuse_committer(call: Invocation) -> None:
@@ -52,7 +51,6 @@ _VERBS: Mapping[str, frozenset[str]] = MappingProxyType(
         "co": _ANY,
     }
 )
-"""Subcommands that change a local or remote repository, or start git or another program."""
 _REFERENCES = re.compile(r"/(?:git|merges?|contents|branches|releases|update-branch)(?:/|$)")
 
 

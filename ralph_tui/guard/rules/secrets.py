@@ -21,7 +21,6 @@ _LOGINS = (".netrc", ".cargo/credentials.toml", ".claude/.credentials.json")
 _SECRET_FILES = (*SECRETS, *_LOGINS)
 _HOMES = re.compile(rf"(?:/root|/home/[^/]+|/Users/[^/]+|{UNKNOWN_HOME})/")
 _PUBLIC = re.compile(r".*\.pub|known_hosts.*|config|authorized_keys")
-"""Files in .ssh that hold no private key."""
 _HARMLESS_PROGRAMS = names(
     "ls ll dir stat test [ [[ du file realpath readlink dirname basename echo printf cd pushd which"
     " ssh ssh-add ssh-copy-id ssh-keygen sftp kubectl helm aws az gcloud gh docker git terraform"
