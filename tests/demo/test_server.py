@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import cast
 
@@ -209,11 +207,3 @@ def test_in_a_process_of_its_own(tmp_path: Path) -> None:
         [request] = server.requests()
         assert (request["script"], request["size"]) == ("hello", len(body))
         assert server.environment(tmp_path)["ANTHROPIC_BASE_URL"] == server.url
-
-
-def test_a_process_with_a_wrong_scenario_says_so(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ralph_tui.demo", "missing.yaml", "--port-file", "port"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 3
-    assert done.stderr.startswith("Scenario missing.yaml cannot be read: No such file")
-    assert not (tmp_path / "port").exists()

@@ -88,7 +88,7 @@ def serving_in_process(source: str | Path, tmp: Path) -> Iterator[ServerProcess]
         path = tmp / "scenario.yaml"
         path.write_text(source, encoding="utf-8")
     port_file, log = tmp / "model.port", tmp / "model.jsonl"
-    command = [sys.executable, "-m", "ralph_tui.demo", str(path)]
+    command = [sys.executable, str(Path(__file__).with_name("model_process.py")), str(path)]
     process = subprocess.Popen([*command, "--port-file", str(port_file), "--log", str(log)])
     try:
         wait_until(lambda: port_file.exists() or process.poll() is not None)
