@@ -150,7 +150,6 @@ async def until(
 
 DIRECT_KEYS = {
     "resume": "r",
-    "urge": "I",
     "skip": "s",
     "retry": "t",
     "hold": "H",

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import Task, TaskStatus
@@ -20,7 +18,6 @@ from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
-from ralph_tui.tui.screens.pages.page import Page
 from tests.tui import feed
 from tests.tui.conftest import (
     Opened,
@@ -184,25 +181,6 @@ async def test_vim_keys_move_between_panes_and_in_the_status_pane(open_app: Open
         await until(pilot, lambda: side.scroll_offset.y == 1)
         await pilot.press("M")  # one pane fits, so there is nothing to zoom
         await until(pilot, lambda: any("1, 2 or 3" in text for text in toasts(app)))
-
-
-@pytest.mark.parametrize(
-    "key", ["4", *(pytest.param(k, marks=pytest.mark.long) for k in ("6", "7", "8"))]
-)
-async def test_every_page_is_exported(open_app: Open, tmp_path: Path, key: str) -> None:
-    script = past_project(tmp_path / "slug-demo")
-    async with open_app(script, autostart=False) as pilot:
-        app = ralph(pilot)
-        await pilot.press(key)
-        await until(pilot, lambda: isinstance(app.screen, Page))
-        assert isinstance(app.screen, Page)
-        page = app.screen
-        await until(pilot, lambda: bool(page.shown_text().strip()))
-        await pilot.press("Y")
-        made = tmp_path / "slug-demo" / ".ralph" / "exports"
-        await until(pilot, lambda: any(made.glob(f"{page.NAME}-*")))
-        (path,) = made.iterdir()
-        assert await asyncio.to_thread(path.read_text) == page.shown_text()
 
 
 def test_a_task_that_nothing_verified_says_so_wherever_it_is_shown() -> None:

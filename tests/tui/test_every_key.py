@@ -143,7 +143,6 @@ DURING_A_RUN = (
     Row("pause", asks("pause")),
     Row("stop", opens(Confirm)),
     Row("inject", opens(GuidanceDialog)),
-    Row("urge", asks("inject now h"), keys=("ctrl+n",), typed="h"),
     Row("edit", opens(EditTask), first=("1",)),
     Row("add", opens(AddTask)),
     Row("sooner", asks("move demo-02: -1"), first=("1",)),

@@ -64,7 +64,7 @@ async def test_of_what_is_clicked_in_one_instant_only_the_first_opens(
 
 
 @pytest.mark.parametrize(
-    "box", ["inject", "urge", "add", "replan", "request", "split", "model", "search", "changes"]
+    "box", ["inject", "add", "replan", "request", "split", "model", "search", "changes"]
 )
 async def test_no_character_typed_at_full_speed_is_lost(
     open_app: Callable[..., Opened], box: str

@@ -1,7 +1,7 @@
 """Format numbers, amounts and times for people.
 
 People read local times: with the time zone in logs, which may be read later or elsewhere, and without it on
-the screen and in tables. Programs read UTC (JSON, CSV, the journal).
+the screen and in tables. Programs read UTC (JSON, the journal).
 """
 
 import re

@@ -155,11 +155,6 @@ COMMANDS: tuple[Command, ...] = (
         leads=Leads.DIALOG, on_pages=True,
     ),
     Command(
-        "urge", (), "Guide the agent now", "Send guidance to the agent without waiting for the next iteration.",
-        "Loop", disabled=availability.no_loop,
-        leads=Leads.DIALOG, within="inject",
-    ),
-    Command(
         "skip", (), "Skip task",
         "Block the selected or the current task. Asks first. Retry queues it again.",
         "Task", disabled=availability.cannot_skip,

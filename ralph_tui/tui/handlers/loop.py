@@ -5,7 +5,7 @@ from ralph_tui.tui.commands.availability import no_loop
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
-from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog, UrgentGuidanceDialog
+from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
 
 
 class LoopHandlers:
@@ -77,14 +77,7 @@ class LoopHandlers:
             await attempt(self._app, lambda: self._controls.stop(now=True))
 
     async def inject(self) -> None:
-        await self._ask_guidance(
-            GuidanceDialog(self._draft, runs=not no_loop(self._app.command_context()))
-        )
-
-    async def urge(self) -> None:
-        await self._ask_guidance(UrgentGuidanceDialog(self._draft))
-
-    async def _ask_guidance(self, dialog: GuidanceDialog) -> None:
+        dialog = GuidanceDialog(self._draft, runs=not no_loop(self._app.command_context()))
         text = await self._app.push_screen_wait(dialog)
         self._draft = dialog.draft
         if not text:

@@ -44,7 +44,6 @@ class Handlers:
             "resume": loop.resume,
             "stop": loop.stop,
             "inject": loop.inject,
-            "urge": loop.urge,
             "skip": on_task(plan.skip),
             "retry": on_task(plan.retry),
             "hold": on_task(plan.hold),

@@ -101,20 +101,6 @@ class GuidanceDialog(TextDialog):
         self.action_send()
 
 
-class UrgentGuidanceDialog(GuidanceDialog):
-    """Asks for guidance to send to the running agent."""
-
-    HEADING = "guidance for the running agent"
-    HINT = "The agent receives it with its next tool result. If none follows, the next iteration receives it."
-
-    def footer_text(self) -> str:
-        return self.app.keys.said("ctrl+s send now, esc keep the draft")
-
-    def action_send(self) -> None:
-        self.now = True
-        super().action_send()
-
-
 class ReplanDialog(TextDialog):
     """Asks for feedback for a new plan, which may be empty."""
 
