@@ -66,25 +66,37 @@ _FAMILIES = dict(_families())
 
 
 Form = Callable[[Arguments, Sequence[Word]], str]
-
-_LISTS = ("--list", "-l")
-_SELECTS = (
-    "--contains", "--no-contains", "--with", "--without", "--merged", "--no-merged", "--points-at",
-)  # fmt: skip
+"""Returns why this form of a subcommand is refused, or an empty string."""
 
 
-def _branch(args: Arguments, words: Sequence[Word]) -> str:
-    if any(word.may_split for word in words):
-        return "An expansion may add options to this command"
-    listing = args.has(*_LISTS, *_SELECTS)
-    return "" if listing or not args.operands else "With only a name, this creates a branch"
+@dataclass(frozen=True, slots=True)
+class ListedForm:
+    """What a subcommand may be followed by; git.toml explains the attributes."""
+
+    reason: str
+    verbs: frozenset[str]
+    needs: frozenset[str]
+    only: frozenset[str]
+    never: frozenset[str]
+    bare: bool
+    splits: bool
+
+    def __call__(self, args: Arguments, words: Sequence[Word]) -> str:
+        named = {option.name for option in args.options}
+        if not self.splits and any(word.may_split for word in words):
+            return "An expansion may add words to this command"
+        if named & self.never or (self.only and not named <= self.only):
+            return self.reason
+        reads = args.operands[0].text in self.verbs if args.operands else self.bare
+        return "" if reads or named & self.needs else self.reason
 
 
-def _tag(args: Arguments, words: Sequence[Word]) -> str:
-    if any(word.may_split for word in words):
-        return "An expansion may add options to this command"
-    listing = args.has(*_LISTS, *_SELECTS, "-n", "-v", "--verify")
-    return "" if listing or not args.operands else "With only a name, this creates a tag"
+def _forms() -> Iterator[tuple[str, Form]]:
+    for listed, said in _DATA["forms"].items():
+        words = {key: names(said.get(key, "")) for key in ("verbs", "needs", "only", "never")}
+        bare, splits = said.get("bare", False), said.get("splits", False)
+        form = ListedForm(said["reason"], **words, bare=bare, splits=splits)
+        yield from dict.fromkeys(listed.split(), form).items()
 
 
 def _config(args: Arguments, words: Sequence[Word]) -> str:
@@ -99,19 +111,6 @@ def _config(args: Arguments, words: Sequence[Word]) -> str:
 
 
 _CONFIG_VERBS = ("set", "unset", "rename-section", "remove-section", "edit")
-
-
-def _first(*allowed: str, bare: bool = False) -> Form:
-    def form(args: Arguments, words: Sequence[Word]) -> str:
-        # Only flags can precede the subcommand, and flags are judged elsewhere.
-        operands = [word.text for word in args.operands]
-        if any(word.may_split for word in words):
-            return "An expansion may add words to this command"
-        if not operands:
-            return "" if bare else "This form writes"
-        return "" if operands[0] in allowed else "This form writes"
-
-    return form
 
 
 def _stash(args: Arguments, words: Sequence[Word]) -> str:
@@ -132,13 +131,6 @@ def _reflog(_: Arguments, words: Sequence[Word]) -> str:
     return ""
 
 
-def _remote(args: Arguments, words: Sequence[Word]) -> str:
-    if any(word.may_split for word in words):
-        return "An expansion may add words to this command"
-    operands = [word.text for word in args.operands]
-    return "" if not operands or operands[0] in ("show", "get-url") else "This edits remotes"
-
-
 def _symbolic_ref(args: Arguments, words: Sequence[Word]) -> str:
     flags = {"-q", "--quiet", "--short", "--no-recurse", "--recurse"}
     if any(option.name not in flags for option in args.options):
@@ -147,26 +139,10 @@ def _symbolic_ref(args: Arguments, words: Sequence[Word]) -> str:
     return "With a second name, this moves the reference" if changed else ""
 
 
-def _replace(args: Arguments, _: Sequence[Word]) -> str:
-    if any(option.name not in ("-l", "--list", "--format") for option in args.options):
-        return "This replaces objects"
-    return "" if args.has(*_LISTS) or not args.operands else "This replaces objects"
-
-
 def _apply(args: Arguments, _: Sequence[Word]) -> str:
     # Applying a named patch to the files is an edit; options that touch the index are refused by their names.
     looks = args.has("--stat", "--numstat", "--summary", "--check")
     return "" if looks or args.operands else "This applies a patch that the guard cannot name"
-
-
-def _format_patch(args: Arguments, _: Sequence[Word]) -> str:
-    return "" if args.has("--stdout") else "Without --stdout, this writes files"
-
-
-def _clean(args: Arguments, words: Sequence[Word]) -> str:
-    if any(word.may_split for word in words) or args.has("--no-dry-run"):
-        return "This may remove files"
-    return "" if args.has("-n", "--dry-run") else "This removes files"
 
 
 def _trailers(args: Arguments, _: Sequence[Word]) -> str:
@@ -180,10 +156,6 @@ def _merge_tree(args: Arguments, _: Sequence[Word]) -> str:
     return "" if len(args.operands) == 3 else "This writes objects"
 
 
-def _merge_file(args: Arguments, _: Sequence[Word]) -> str:
-    return "" if args.has("-p", "--stdout") else "Without -p, this writes the file"
-
-
 def _fetch(args: Arguments, words: Sequence[Word]) -> str:
     dry = args.has("--dry-run")
     return _ls_remote(args, words) if dry else "Without --dry-run, this moves remote branches"
@@ -194,40 +166,18 @@ def _ls_remote(args: Arguments, _: Sequence[Word]) -> str:
     return "This address starts a program" if helper else ""
 
 
-def _submodule(args: Arguments, words: Sequence[Word]) -> str:
-    flags = ("-q", "--quiet", "--cached", "--recursive", "--files")
-    if any(option.name not in flags for option in args.options):
-        return "This form writes"
-    return _first("status", "summary", bare=True)(args, words)
-
-
 FORMS: Mapping[str, Form] = MappingProxyType(
     {
+        **dict(_forms()),
         "apply": _apply,
-        "bisect": _first("log", "terms"),
-        "branch": _branch,
-        "clean": _clean,
-        "commit-graph": _first("verify"),
-        "interpret-trailers": _trailers,
-        "multi-pack-index": _first("verify"),
-        "rerere": _first("status", "diff", "remaining"),
-        "bundle": _first("verify", "list-heads"),
         "config": _config,
         "fetch": _fetch,
-        "format-patch": _format_patch,
+        "interpret-trailers": _trailers,
         "ls-remote": _ls_remote,
-        "merge-file": _merge_file,
         "merge-tree": _merge_tree,
-        "notes": _first("list", "show", "get-ref", bare=True),
         "reflog": _reflog,
-        "remote": _remote,
-        "replace": _replace,
-        "sparse-checkout": _first("list", "check-rules"),
         "stash": _stash,
-        "submodule": _submodule,
         "symbolic-ref": _symbolic_ref,
-        "tag": _tag,
-        "worktree": _first("list"),
     }
 )
 
