@@ -130,7 +130,7 @@ async def test_a_reviewer_that_says_nothing_accepts_nothing_and_costs_no_attempt
     tmp_path: Path,
 ) -> None:
     silent = reviews(name="silent")
-    own = {"review": "needed", "baseline": True, "backpressure": ["false"]}
+    own = {"review": "needed", "baseline": True, "backpressure": ["exit 1"]}
     run, _ = await reviewed(tmp_path, silent, WORKS, config={"phases": {"building": own}})
     left = task_of(run.project, "a")
     assert (left.status, left.retry_count) == (TaskStatus.PENDING, 0)
