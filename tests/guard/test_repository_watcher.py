@@ -13,13 +13,8 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.repository.watcher import (
-    Author,
-    RepositoryWatcher,
-    Snapshot,
-    compare,
-    ends_run,
-)
+from ralph_tui.guard.repository.changes import Author, Snapshot, compare, ends_run
+from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.guard.sandbox.environment import REFLOG_MARK, agent_environment
 from tests.guard.test_shims import IDENTITY, make_repository
 

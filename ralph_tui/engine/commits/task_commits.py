@@ -21,7 +21,7 @@ from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.verification.check_command import run_command
-from ralph_tui.guard.repository.watcher import OwnCommit
+from ralph_tui.guard.repository.changes import OwnCommit
 from ralph_tui.store.project import Documents
 from ralph_tui.vcs.branches import push_line
 from ralph_tui.vcs.commit_hooks import HookCall, HookEnd, HookError

@@ -11,16 +11,16 @@ from ralph_tui.domain.events import Event, EventSink
 from ralph_tui.engine.core.outcome import End, failed_end, out_of_resources, stopped_end
 from ralph_tui.engine.safety.processes import MarkedProcess
 from ralph_tui.engine.safety.repository_status import repository_notices
-from ralph_tui.guard.repository.watcher import (
+from ralph_tui.guard.repository.changes import (
     Change,
     Item,
     OwnCommit,
-    RepositoryWatcher,
     Snapshot,
     compare,
     ends_run,
     with_commit,
 )
+from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.store.backup.agent_activity import ActivityLog
 
 HINT_LIMIT = 400

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import TypeVar
 
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.sanitize import one_line
@@ -186,6 +187,18 @@ def _author(item: Item, after: Snapshot, *, quiet: bool) -> Author:
     return Author.PERSON if quiet else Author.UNKNOWN
 
 
+_T = TypeVar("_T")
+
+
+def _changed(
+    before: Mapping[str, _T], after: Mapping[str, _T]
+) -> Iterator[tuple[str, _T | None, _T | None]]:
+    for key in sorted(before.keys() | after.keys()):
+        old, new = before.get(key), after.get(key)
+        if old != new:
+            yield key, old, new
+
+
 def _head(before: Snapshot, after: Snapshot) -> Iterator[Item]:
     if before.head == after.head:
         return
@@ -198,15 +211,14 @@ def _head(before: Snapshot, after: Snapshot) -> Iterator[Item]:
 
 
 def _refs(before: Snapshot, after: Snapshot) -> Iterator[Item]:
-    for ref in sorted(before.refs.keys() | after.refs.keys()):
-        old, new = before.refs.get(ref), after.refs.get(ref)
-        if old == new or ref == "refs/stash":
+    for ref, old, new in _changed(before.refs, after.refs):
+        if ref == "refs/stash":
             continue
         name = shlex.quote(ref)
         if old is None:
             text, restore = f"{_short(ref)} was created", f"git update-ref -d {name} {new}"
         elif new is None:
-            text = f"{_short(ref)} was deleted (it was {_short(old or '')})"
+            text = f"{_short(ref)} was deleted (it was {_short(old)})"
             restore = f"git update-ref {name} {old}"
         else:
             text = f"{_short(ref)} was moved from {_short(old)} to {_short(new)}"
@@ -216,8 +228,7 @@ def _refs(before: Snapshot, after: Snapshot) -> Iterator[Item]:
 
 
 def _index(before: Snapshot, after: Snapshot) -> Iterator[Item]:
-    paths = before.index.keys() | after.index.keys()
-    changed = sorted(p for p in paths if before.index.get(p) != after.index.get(p))
+    changed = [path for path, _, _ in _changed(before.index, after.index)]
     if not changed:
         return
     names = shortlist([one_line(path, 60) for path in changed], 3)
@@ -255,13 +266,10 @@ def _stash(before: Snapshot, after: Snapshot) -> Iterator[Item]:
 
 
 def _config(before: Snapshot, after: Snapshot) -> Iterator[Item]:
-    for key in sorted(before.config.keys() | after.config.keys()):
-        old, new = before.config.get(key, ()), after.config.get(key, ())
-        if old == new:
-            continue
+    for key, old, new in _changed(before.config, after.config):
         name = shlex.quote(key)
         restore = f"git config --local --unset-all {name}" if new else ""
-        for value in old:
+        for value in old or ():
             add = f"git config --local --add {name} {shlex.quote(value)}"
             restore = f"{restore} && {add}" if restore else add
         matters = bool(_RUNS_CODE.fullmatch(key.lower()))
@@ -271,10 +279,7 @@ def _config(before: Snapshot, after: Snapshot) -> Iterator[Item]:
 
 
 def _hooks(before: Snapshot, after: Snapshot) -> Iterator[Item]:
-    for name in sorted(before.hooks.keys() | after.hooks.keys()):
-        old, new = before.hooks.get(name), after.hooks.get(name)
-        if old == new:
-            continue
+    for name, old, new in _changed(before.hooks, after.hooks):
         path = f'"$(git rev-parse --git-path hooks)"/{shlex.quote(name)}'
         done = "created" if old is None else "deleted" if new is None else "changed"
         restore = f"rm {path}" if old is None else ""
@@ -282,9 +287,8 @@ def _hooks(before: Snapshot, after: Snapshot) -> Iterator[Item]:
 
 
 def _info(before: Snapshot, after: Snapshot) -> Iterator[Item]:
-    for name in sorted(before.info.keys() | after.info.keys()):
-        if before.info.get(name) != after.info.get(name):
-            yield Item(f"git's file info/{one_line(name, 60)} was changed", part="info")
+    for name, _, _ in _changed(before.info, after.info):
+        yield Item(f"git's file info/{one_line(name, 60)} was changed", part="info")
 
 
 def _worktrees(before: Snapshot, after: Snapshot) -> Iterator[Item]:
@@ -297,10 +301,7 @@ def _worktrees(before: Snapshot, after: Snapshot) -> Iterator[Item]:
 
 
 def _submodules(before: Snapshot, after: Snapshot) -> Iterator[Item]:
-    for path in sorted(before.submodules.keys() | after.submodules.keys()):
-        old, new = before.submodules.get(path), after.submodules.get(path)
-        if old == new:
-            continue
+    for path, old, new in _changed(before.submodules, after.submodules):
         place = f"{before.above}/{path}" if before.above else path
         shown, git = one_line(path, 60), f"git -C {shlex.quote(place)}"
         if old is None or new is None:

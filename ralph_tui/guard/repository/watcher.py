@@ -11,30 +11,8 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.guard.repository.changes import (
-    STAGE,
-    Author,
-    Change,
-    Item,
-    OwnCommit,
-    Snapshot,
-    compare,
-    ends_run,
-    with_commit,
-)
+from ralph_tui.guard.repository.changes import STAGE, Snapshot
 from ralph_tui.guard.sandbox.environment import REFLOG_MARK
-
-__all__ = [
-    "Author",
-    "Change",
-    "Item",
-    "OwnCommit",
-    "RepositoryWatcher",
-    "Snapshot",
-    "compare",
-    "ends_run",
-    "with_commit",
-]
 
 _TIMEOUT_SECONDS = 60.0
 _GITLINK = "160000"

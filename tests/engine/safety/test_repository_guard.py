@@ -18,7 +18,7 @@ from ralph_tui.engine.safety.processes import (
     marked_descendants,
 )
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
-from ralph_tui.guard.repository.watcher import OwnCommit
+from ralph_tui.guard.repository.changes import OwnCommit
 from tests.guard.test_shims import make_repository
 from tests.harness.waiting import until, wait_until
 
