@@ -60,7 +60,6 @@ class CommandJudge:
                 await self._ensure_child()
 
     async def judge(self, command: str, policy: Policy) -> Verdict:
-        """Judge one command; a failing child is a denial, never an exception."""
         async with self._lock:
             for _ in range(2):  # once more, as the child may have died while idle
                 try:

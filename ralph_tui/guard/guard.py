@@ -44,7 +44,6 @@ class Guard:
         self._pending_writes: deque[str] = deque(maxlen=_MAX_PENDING_WRITES)
 
     async def review(self, call: ToolCall) -> Verdict:
-        """Decide whether the call may run; never raises: an exception is a denial."""
         try:
             verdict = _ask_if_listed(call, await self._review(call), self.policy)
         except Exception as error:  # noqa: BLE001 - a guard that breaks must not let the call through

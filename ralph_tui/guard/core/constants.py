@@ -120,7 +120,6 @@ _SHELL_SETUP: Mapping[str, frozenset[str]] = MappingProxyType(
         "kubectl": names("completion"),
     }
 )
-"""Programs that print shell setup code, and the first argument that makes them do so."""
 
 
 def sets_up_shell(text: Word, functions: Container[str]) -> bool:

@@ -117,7 +117,6 @@ def source_index(word: Word) -> int:
 
 
 def check_writes(words: Sequence[Word], call: Invocation, *, into: bool = False) -> None:
-    """Check writes to these files; with `into`, to files below them if they are directories."""
     for word in words:
         if word.text:  # as in BSD's `sed -i ''`
             call.dirs.check_write(word, call.shown, into=into)

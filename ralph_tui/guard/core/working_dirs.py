@@ -68,7 +68,6 @@ class WorkingDirs:
 
     @classmethod
     def at_root(cls, policy: Policy, source: str = "") -> "WorkingDirs":
-        """Return the state in the project's root, where the agent's commands start; `source` is their whole text."""
         return cls(
             policy,
             frozenset({os.path.normpath(policy.root)}),

@@ -99,7 +99,6 @@ _MOUNT_SOURCE = re.compile(r"(?:^|,)(?:src|source)=([^,]+)(?!.*\breadonly\b|.*,r
 
 
 def _check_mount(mount: Word, call: Invocation) -> None:
-    """Judge a mount `SOURCE:TARGET[:ro]`, which a container can write to unless it is `ro`."""
     source, _, rest = mount.raw.strip("\"'").partition(":")
     if not rest.endswith((":ro", ",ro")) and names_guarded(source):
         call.dirs.check_guarded(read_word(source), call.shown)

@@ -66,7 +66,6 @@ _FAMILIES = dict(_families())
 
 
 Form = Callable[[Arguments, Sequence[Word]], str]
-"""Returns why this form of a subcommand is refused, or an empty string."""
 
 
 @dataclass(frozen=True, slots=True)

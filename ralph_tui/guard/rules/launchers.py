@@ -102,7 +102,6 @@ _PLACEHOLDER = re.compile(r"\{(?:/|//|\.|/\.|#|%)?\}")
 
 
 _ENV_BLANK = re.compile(r"\\[_tnrfv]")
-"""Escapes that separate words in `env -S`, as blanks do."""
 
 
 def _env(call: Invocation) -> None:

@@ -26,7 +26,6 @@ def _refuse(call: Invocation, reason: str = "") -> NoReturn:
 
 
 def _matches_own(pattern: str, policy: Policy, *, full: bool, exact: bool = False) -> bool:
-    """Return whether a pattern matches ralph, the CLI or one of their ancestors, `full` for their whole command lines."""
     if len(pattern) > _MAX_PATTERN:
         return True
     try:

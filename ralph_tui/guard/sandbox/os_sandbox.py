@@ -81,10 +81,8 @@ class Sandbox(Model):
     witness: str = ""
     """A directory that is writable only outside the sandbox."""
     home: str = ""
-    """The person's home directory, which commands may read."""
     cache: str = ""
     required: bool = False
-    """Whether a session must not start without the sandbox."""
     deny_write: tuple[str, ...] = ()
     deny_read: tuple[str, ...] = ()
     allow_write: tuple[str, ...] = ()

@@ -98,7 +98,6 @@ def _always_succeeds(script: Script) -> bool:
 
 
 def _may_exit(script: Script) -> bool:
-    """Return whether the shell may end early with a failure, as in `npm test || exit 1`."""
     operators = ("", *(pipeline.operator for pipeline in script.pipelines))
     return any(
         _exits(pipeline.stages[0], after_failure=before == "||")
