@@ -1,9 +1,6 @@
 """`ralph guard check`: verdicts without a run."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import get_args
 
@@ -54,30 +51,6 @@ def test_words_are_one_command(
     assert (done.returncode, found["command"]) == (status, runs)
 
 
-def test_a_stream_of_commands_gets_a_stream_of_verdicts(tmp_path: Path) -> None:
-    lines = '{"command": "git push"}\nnonsense\n{"command": "ls"}\n'
-    done = inside("guard", "check", "--stdin", cwd=tmp_path, stdin=lines)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [f["verdict"] for f in found] == ["deny", "deny", "allow"]
-    assert done.returncode == 0
-
-
-def test_bytes_that_are_no_text_in_any_locale_get_their_answer(tmp_path: Path) -> None:
-    strict = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
-    done = subprocess.run(
-        [sys.executable, "-m", "ralph_tui", "guard", "check", "--stdin"],
-        input=b'{"command": "ls"}\n{"command": "\xff"}\n\n{"command": "git push"}',
-        cwd=tmp_path,
-        env=strict,
-        capture_output=True,
-        check=False,
-    )
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [f["verdict"] for f in found] == ["allow", "deny", "deny", "deny"]
-    assert [f["rule"] for f in found[1:]] == ["bad-input", "bad-input", "git-read-only"]
-    assert (done.stderr, done.returncode) == (b"", 0)
-
-
 def test_every_phase_can_be_named() -> None:
     assert set(get_args(PhaseName)) == {phase.value for phase in Phase}
 
@@ -95,8 +68,9 @@ def test_the_projects_own_settings_count(tmp_path: Path) -> None:
     assert inside("guard", "check", "frobnicate", cwd=tmp_path).returncode == 1
 
 
-@pytest.mark.parametrize("words", [(), ("--stdin", "ls")])
-def test_one_of_the_two_must_be_given(tmp_path: Path, words: tuple[str, ...]) -> None:
-    done = inside("guard", "check", *words, cwd=tmp_path)
-    assert done.returncode == 3
-    assert "either a command or --stdin" in done.stderr
+@pytest.mark.parametrize("command", ["", " \n", "a b;" * 20_000])
+def test_a_command_that_is_none_is_denied(tmp_path: Path, command: str) -> None:
+    done = inside("guard", "check", "--json", command, cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert (found["verdict"], found["rule"]) == ("deny", "unreadable-command")
+    assert len(done.stdout) < 2_000, "an answer is bounded"

@@ -1,8 +1,6 @@
 """`ralph guard check`: prints the guard's verdict on a command without running the command."""
 
-import json
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -31,21 +29,14 @@ def _guard() -> None:
 
 @app.command(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    epilog=examples("ralph guard check 'git push'", "ralph guard check --stdin < commands.jsonl"),
+    epilog=examples("ralph guard check 'git push'"),
 )
 def check(
     command: Annotated[
-        list[str] | None,
+        list[str],
         typer.Argument(metavar="COMMAND", help="The command, as the agent would write it."),
-    ] = None,
+    ],
     *,
-    stdin: Annotated[
-        bool,
-        typer.Option(
-            "--stdin",
-            help='Read {"command": "…"} lines and print JSON lines. What needs approval is denied.',
-        ),
-    ] = False,
     phase: Annotated[
         PhaseName, typer.Option("--phase", help="The phase the agent is in.")
     ] = "building",
@@ -56,24 +47,10 @@ def check(
 
     Exits with 0 if the command may run, and with 1 if it is denied or needs approval.
     """
-    if stdin is bool(command):
-        raise RalphError(
-            "Give either a command or --stdin.", "Example: ralph guard check 'git push'"
-        )
-    from ralph_tui.guard.batch_check import check as judge
-    from ralph_tui.guard.batch_check import check_lines
+    from ralph_tui.guard.check import check as judge
 
-    policy = _policy(project_root, phase)
-    if stdin:
-        from ralph_tui.guard.command_judge import judging
-
-        with judging(policy) as judging_in_time:
-            for found in check_lines(sys.stdin.buffer, policy, judging_in_time):
-                sys.stdout.write(json.dumps(found, ensure_ascii=True) + "\n")
-                sys.stdout.flush()
-        return
-    words = command or []
-    found = judge(words[0] if len(words) == 1 else shlex.join(words), policy)
+    line = command[0] if len(command) == 1 else shlex.join(command)
+    found = judge(line, _policy(project_root, phase))
     if as_json:
         out_json(found)
     else:
