@@ -377,7 +377,7 @@ async def test_history_has_plots_sessions_and_metrics(open_app: Open, past: Scri
     async with open_app(past, autostart=False) as pilot:
         app = ralph(pilot)
         await open_page(pilot, "5", "1 run · 2 iterations · $0.63")
-        await see(pilot, "cost per iteration", "context at the end", "open tasks", "▄")
+        await see(pilot, "cost per iteration", "context at the end", "open tasks", "█")
         await see(pilot, "5 tasks left, about 11m 06s and $3.15", "pace of the last task")
         await pilot.press("v")
         await see(pilot, "started", "58s", "2026-03-02 09:00")
