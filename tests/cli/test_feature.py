@@ -64,6 +64,7 @@ def test_the_list_says_where_each_feature_stands(root: Path) -> None:
         ("login", True, 0, "feature/login"),
     ]
     assert "login" in said("feature", cwd=root)
+    assert said("feature", "list", cwd=root) == said("feature", cwd=root)
     assert "feature    login" in said("status", cwd=root)
     assert json.loads(said("status", "--json", cwd=root))["feature"] == "login"
 

@@ -33,6 +33,14 @@ def feature(
     _show(find_root(project_root), as_json=as_json)
 
 
+@app.command("list", epilog=examples("ralph feature list", "ralph feature list --json"))
+def list_features(
+    context: typer.Context, *, project_root: ProjectRoot = None, as_json: AsJson = False
+) -> None:
+    """List the features, like `ralph feature` alone."""
+    _show(_root(context, project_root), as_json=as_json)
+
+
 @app.command(epilog=examples("ralph feature new login"))
 def new(
     context: typer.Context,
