@@ -11,14 +11,20 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.formatting import took
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.events.run_result import exit_summary, next_step, result_facts
+from ralph_tui.present.sections.history_table import forecast_of, totals
 from ralph_tui.present.sections.report_pages import report_markdown
 from ralph_tui.present.sections.run_report import RunReport
+from ralph_tui.present.text.glyphs import UNICODE
+from ralph_tui.store.feature_folders import Features
+from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
+from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from tests.cli.processes import inside
 from tests.harness.model import serving_in_thread
 from tests.harness.projects import make_project, task
@@ -138,6 +144,9 @@ def test_the_report_says_what_the_screen_and_the_shell_say(project: Path) -> Non
     assert [line.strip() for line in exit_summary(view, ENDED)[1:]] == [
         f"{name:<9} {text}" for name, text in facts.items()
     ]
+    past = JournalLibrary(project, past=lambda: Features(project).past("")).refresh()
+    shown = str(totals(past, forecast_of(past, None), 100, UNICODE, DEFAULT_KEYS)[0])
+    assert took(75) in shown, "as long as the report says, and not as its iterations"
 
 
 LINES = st.text(

@@ -119,6 +119,13 @@ class RunHistory(Model):
     rulings: tuple[CallDecision, ...] = ()
     breaker: tuple[BreakerChange, ...] = ()
 
+    @property
+    def seconds(self) -> float:
+        """The duration of all runs. A run that never ended lasted as long as its iterations."""
+        ended = {run.run_id: run.finished.seconds for run in self.runs if run.finished is not None}
+        open_ones = (it.seconds for it in self.iterations if it.run_id not in ended)
+        return sum(ended.values()) + sum(open_ones)
+
     def iteration(self, number: int) -> Iteration | None:
         """Return the latest iteration with this number. Numbers repeat, because a reset restarts them at one."""
         return next((i for i in reversed(self.iterations) if i.number == number), None)

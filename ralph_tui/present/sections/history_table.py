@@ -41,7 +41,7 @@ def totals(
         plural(len(its), "iteration"),
         money(sum(it.cost_usd for it in its)),
         f"{tokens(sum(it.tokens for it in its))} tokens",
-        duration(sum(it.seconds for it in its)),
+        duration(chronicle.seconds),
     ]
     first: Line = [Span(f" {glyphs.between} ".join(spent), Tone.TITLE)]
     if left.open_tasks and left.finished:

@@ -13,6 +13,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.metrics import Metric
+from ralph_tui.domain.view.run_history import RunHistoryBuilder
 from ralph_tui.present.events.run_result import next_step, result_facts
 from ralph_tui.present.text.figures import money
 
@@ -127,15 +128,14 @@ def collect_report(
     timeline: list[TimelineLine] = []
     denied: list[DeniedLine] = []
     finished: ev.LoopFinished | None = None
-    spans: list[float] = []  # of each run; of its iterations if it never ended
+    history = RunHistoryBuilder()
     events = tuple(events)
     for event in events:
+        history.feed(0, 0, event)
         if isinstance(event, ev.LoopStarted):
             finished = None
-            spans.append(0)
         elif isinstance(event, ev.LoopFinished):
             finished = event
-            spans[-1:] = [event.seconds]
         elif isinstance(event, ev.IterationStarted):
             timeline.append(
                 TimelineLine(
@@ -146,7 +146,6 @@ def collect_report(
             )
         elif isinstance(event, ev.IterationFinished):
             _end_iteration(timeline, event)
-            spans[-1:] = [sum(spans[-1:]) + event.seconds]
         elif isinstance(event, ev.GateFinished):
             receipts[event.task_id] = event.receipts
         elif isinstance(event, ev.ToolDenied):
@@ -176,8 +175,8 @@ def collect_report(
             "request": inert(about.request).strip(),
             "ending": ending,
             "facts": facts,
-            "runs": len(spans),
-            "seconds": sum(spans),
+            "runs": len(history.chronicle.runs),
+            "seconds": history.chronicle.seconds,
             "tasks": tuple(
                 _task(task, () if task.id in since else receipts.get(task.id, ()))
                 for task in plan.tasks
