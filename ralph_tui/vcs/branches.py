@@ -71,12 +71,16 @@ def require_committable(git: Git) -> Head:
             f"{directory / 'index.lock'} exists, so another git command is running or one crashed.",
             "If no git command is running, remove that file. Then run again.",
         )
+    require_branch(head)
+    return head
+
+
+def require_branch(head: Head) -> None:
     if not head.branch:
         raise SetupError(
             "HEAD is detached, so a commit would belong to no branch.",
             "Check out a branch with `git switch BRANCH` (`git switch -c BRANCH` creates one), then run again.",
         )
-    return head
 
 
 def in_progress(directory: Path) -> tuple[str, str]:
@@ -119,22 +123,18 @@ def require_clean(
         kept: Paths in the project that ralph changed itself; its next commit includes them.
     """
     changed = changed_paths(git, kept)
-    if not changed or (worked_on is not None and _continues_task(git, head, worked_on)):
+    if not changed:
         return
+    if worked_on is not None and head.branch == worked_on.branch:
+        last = worked_on.commit
+        if not last or git.succeeds("merge-base", "--is-ancestor", last, "HEAD"):
+            return
     is_one = len(changed) == 1
     named = shortlist([one_line(path, 60) for path in changed], 3)
     raise SetupError(
         f"{setting} needs a clean start, but {plural(len(changed), 'file')} {'has' if is_one else 'have'} "
         f"uncommitted changes ({named}).",
         "Commit them, or stash them with `git stash -u`, then run again.",
-    )
-
-
-def _continues_task(git: Git, head: Head, worked_on: Head) -> bool:
-    if head.branch != worked_on.branch:
-        return False
-    return not worked_on.commit or git.succeeds(
-        "merge-base", "--is-ancestor", worked_on.commit, "HEAD"
     )
 
 

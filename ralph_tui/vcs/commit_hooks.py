@@ -77,6 +77,7 @@ def run_hooks(git: Git, run: RunHook, message: str, directory: Path, tree: str) 
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
     }
+    untracked = _untracked(git)  # such as what checks made, which no commit takes
     for name, path in hooks.items():
         words = (str(path), *arguments[name])
         ended = run(HookCall(name, words, top, environment, directory))
@@ -87,18 +88,22 @@ def run_hooks(git: Git, run: RunHook, message: str, directory: Path, tree: str) 
                 "Fix what the hook reports, or set git.hooks to skip. Then run again. Ralph commits first.",
                 ended.output,
             )
-        _require_unchanged(git, name, tree, ended.output)
+        _require_unchanged(git, name, tree, ended.output, untracked)
     return file.read_bytes().decode("utf-8", "replace")
 
 
-def _require_unchanged(git: Git, hook: str, tree: str, output: str) -> None:
+def _untracked(git: Git) -> frozenset[bytes]:
+    what = ("--others", "--exclude-standard", "-z", "--", ".", ":(exclude).ralph")
+    return frozenset(git.output("ls-files", *what).split(b"\0"))
+
+
+def _require_unchanged(
+    git: Git, hook: str, tree: str, output: str, untracked: frozenset[bytes]
+) -> None:
     """Make sure that files and index still match the staged tree, because only that was verified."""
     # Unlike diff-files, this does not list a file that was rewritten with the same content.
-    listed = git.output("diff", "--name-only", "-z", "--relative", "--no-ext-diff")
-    listed += git.output(
-        "ls-files", "--others", "--exclude-standard", "-z", "--", ".", ":(exclude).ralph"
-    )
-    edited = sorted({os.fsdecode(path) for path in listed.split(b"\0") if path})
+    listed = git.output("diff", "--name-only", "-z", "--relative", "--no-ext-diff").split(b"\0")
+    edited = sorted(os.fsdecode(one) for one in {*listed, *(_untracked(git) - untracked)} if one)
     if not edited and git.text("write-tree") == tree:
         return
     named = shortlist([one_line(path, 60) for path in edited], 3) or "the index"

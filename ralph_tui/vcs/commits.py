@@ -12,7 +12,7 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.redaction import contains_key
 from ralph_tui.domain.sanitize import inert, one_line
-from ralph_tui.vcs.branches import Head, read_head, require_unprotected
+from ralph_tui.vcs.branches import Head, read_head, require_branch, require_unprotected
 from ralph_tui.vcs.commit_hooks import RunHook, found_hooks, run_hooks
 from ralph_tui.vcs.git import Git
 
@@ -88,14 +88,18 @@ class CommitRequest:
 class Committer:
     """Makes commits in one repository. Every method blocks."""
 
-    def __init__(self, root: Path, run_hook: RunHook | None) -> None:
+    def __init__(
+        self, root: Path, run_hook: RunHook | None, settings: Callable[[], tuple[str, ...]] = tuple
+    ) -> None:
         """Commit the project at `root`.
 
         Args:
             run_hook: Runs a hook in the sandbox; None to skip hooks.
+            settings: Returns git's settings for a commit, each as `name=value`.
         """
         self.git = Git(root)
         self._run_hook = run_hook
+        self._settings = settings
 
     def commit(self, wanted: CommitRequest) -> MadeCommit | None:
         """Commit the changes in the project; return None if there are none.
@@ -103,12 +107,9 @@ class Committer:
         The branch moves atomically from the commit read at the start. If anything fails, it does not move.
         """
         head = read_head(self.git)
-        if not head.branch:
-            raise SetupError(
-                "HEAD is detached, so a commit would belong to no branch.",
-                "Check out a branch with `git switch BRANCH`, then run again.",
-            )
+        require_branch(head)
         require_unprotected(head.branch, wanted.protected)
+        self.git = Git(self.git.root, self._settings())
         with self._unstaged_on_failure():
             return self._commit(head, wanted)
 

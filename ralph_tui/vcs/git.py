@@ -40,8 +40,10 @@ class GitError(SetupError):
 class Git:
     """Runs git commands in one directory. Every method blocks."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, settings: tuple[str, ...] = ()) -> None:
+        """Run git at `root`; `settings` override the repository's, each as `name=value`."""
         self.root = root
+        self._settings = (*_QUIET, *settings)
 
     def text(self, *arguments: str, stdin: bytes = b"", place: Path | None = None) -> str:
         """Return the output of a command, without the final line break."""
@@ -76,7 +78,7 @@ class Git:
             place: The directory to run in; by default the project.
             shows_hooks: Whether the command sees the repository's hooks; only for commands that run none.
         """
-        settings = _QUIET if shows_hooks else (*_QUIET, _NO_HOOKS)
+        settings = self._settings if shows_hooks else (*self._settings, _NO_HOOKS)
         words = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
         try:
             return subprocess.run(
@@ -98,7 +100,7 @@ class Git:
 
     def lines(self, *arguments: str) -> Iterator[bytes]:
         """Yield the output of a command line by line as it arrives, for output of any size."""
-        settings = (word for setting in (*_QUIET, _NO_HOOKS) for word in ("-c", setting))
+        settings = (word for setting in (*self._settings, _NO_HOOKS) for word in ("-c", setting))
         with subprocess.Popen(
             ["git", *settings, *arguments],
             cwd=self.root,

@@ -230,6 +230,7 @@ def test_the_push_line_names_a_remote(begun: Path) -> None:
 
 def test_a_hook_that_writes_a_file_again_as_it_was_has_changed_nothing(begun: Path) -> None:
     (begun / "a").write_text("2\n")
+    (begun / "report.xml").touch()  # by an earlier check
     hook = begun / ".git/hooks/pre-commit"
     hook.write_text("#!/bin/sh\n")
     hook.chmod(0o755)
@@ -241,7 +242,16 @@ def test_a_hook_that_writes_a_file_again_as_it_was_has_changed_nothing(begun: Pa
         (begun / "a").write_text(text)
         return HookEnd(0, "")
 
-    assert Committer(begun, rewrites).commit(CommitRequest("feat: a")) is not None
+    request = CommitRequest("feat: a", left_out=("report.xml",))
+    assert Committer(begun, rewrites).commit(request) is not None
+    (begun / "a").write_text("3\n")
+
+    def makes(call: HookCall) -> HookEnd:
+        (call.directory / "new.txt").touch()
+        return HookEnd(0, "")
+
+    with pytest.raises(HookError, match=r"pre-commit changed 1 file \(new.txt\)"):
+        Committer(begun, makes).commit(request)
 
 
 def test_a_hook_that_takes_too_long_is_said(begun: Path) -> None:
