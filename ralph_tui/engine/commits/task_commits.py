@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,11 @@ from ralph_tui.domain.sanitize import one_line, tail
 from ralph_tui.engine.commits.readiness import WorkPlace
 from ralph_tui.engine.core.outcome import End, stopped_end
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.safety.command_sandbox import CommandSandbox
+from ralph_tui.engine.safety.command_sandbox import (
+    CommandSandbox,
+    run_by_others,
+    set_aside_run_by_others,
+)
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.verification.check_command import run_command
 from ralph_tui.guard.repository.changes import OwnCommit
@@ -26,6 +31,7 @@ from ralph_tui.store.project import Documents
 from ralph_tui.vcs.branches import push_line
 from ralph_tui.vcs.commit_hooks import HookCall, HookEnd, HookError
 from ralph_tui.vcs.commits import CommitRequest, Committer, MadeCommit, filled
+from ralph_tui.vcs.git import Git
 
 SHORT_HASH = 10
 
@@ -51,6 +57,8 @@ class HookSandbox:
             return HookEnd(None, "The hook was not run, because the sandbox is not available.")
         prefix = await asyncio.to_thread(self.sandbox.prefix, command, (call.writable,))
         environment = await asyncio.to_thread(self.environment)
+        root = self.sandbox.root
+        stood = await asyncio.to_thread(run_by_others, root)
         ended = await run_command(
             command,
             cwd=call.directory,
@@ -58,7 +66,37 @@ class HookSandbox:
             limit_seconds=self.limit_seconds,
             prefix=prefix,
         )
+        if await asyncio.to_thread(set_aside_run_by_others, root, stood):
+            return HookEnd(1, f"{ended.tail}\nThe hook made what other programs run automatically.")
         return HookEnd(ended.exit_code, ended.tail)
+
+    def filters(self) -> tuple[str, ...]:
+        """Return git's settings that confine each filter which runs a file of the project, as an agent may have written it."""
+        root = self.sandbox.root
+        listed = Git(root).ask("config", "-z", "--get-regexp", r"^filter\..*\.(clean|process)$")
+        found = filter(None, os.fsdecode(listed.stdout).split("\0"))
+        filters = [(name, command) for name, _, command in (one.partition("\n") for one in found)]
+        top = Git(root).text("rev-parse", "--show-toplevel") if filters else ""
+
+        def is_in_project(word: str) -> bool:
+            # Not resolved, because a link in the project may lead to a program that reads more of it.
+            path = Path(os.path.abspath(Path(top, word)))  # noqa: PTH100
+            return path.is_relative_to(root) and path.is_file()
+
+        return tuple(
+            f"{name}={self._confined(command)}"
+            for name, command in filters
+            if any(map(is_in_project, re.split(r"[\s'\"=;|&]+", command)))
+        )
+
+    def _confined(self, command: str) -> str:
+        prefix = self.sandbox.prefix(command)
+        if not prefix:
+            return command
+        variables = [f"{name}={value}" for name, value in self.environment().items()]
+        # Git replaces `%f` by a path in quotes.
+        held = [*prefix, "env", "-i", *variables, "sh", "-c", command.replace("%f", '"$1"'), "sh"]
+        return f"{shlex.join(held)} %f" if "%f" in command else shlex.join(held)
 
 
 class TaskCommits:
@@ -92,7 +130,7 @@ class TaskCommits:
         """New files that no commit takes."""
         self._loop: asyncio.AbstractEventLoop | None = None
         run_hook = self._run_hook if place.git.hooks == "run" else None
-        self._committer = Committer(project_state.project.root, run_hook)
+        self._committer = Committer(project_state.project.root, run_hook, hooks.filters)
 
     @property
     def _git(self) -> GitSettings:

@@ -167,7 +167,7 @@ class CommandSandbox:
         self, root: Path, sandbox: Sandbox | None, exceptions: SandboxExceptions = NO_EXCEPTIONS
     ) -> None:
         """Confine commands in `root`; without a sandbox, and on macOS, they run unconfined."""
-        self._root = root
+        self.root = root
         self._sandbox = None if sys.platform == "darwin" else sandbox
         self._exceptions = {name.strip(): e for name, e in exceptions.items()}
         self._directory: Path | None = None
@@ -217,4 +217,4 @@ class CommandSandbox:
             writable=writable,
             mounts=mounts,
         )
-        return sandbox_prefix(self._sandbox, self._root, openings)
+        return sandbox_prefix(self._sandbox, self.root, openings)

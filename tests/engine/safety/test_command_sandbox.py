@@ -1,5 +1,6 @@
 """What a check can do in the sandbox, tried with real commands; skipped where there is no sandbox."""
 
+import asyncio
 import os
 import pwd
 import socket
@@ -15,13 +16,17 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.tool_calls import ALLOW, ToolCall, Verdict
 from ralph_tui.domain.verification.check_commands import SandboxException, SandboxExceptions
+from ralph_tui.engine.commits.task_commits import HookSandbox
 from ralph_tui.engine.safety.command_sandbox import NO_EXCEPTIONS, CommandSandbox, Prefix
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.guard.sandbox.os_sandbox import sandbox_for
+from ralph_tui.vcs.commit_hooks import HookCall, HookEnd, HookError
+from ralph_tui.vcs.commits import CommitRequest, Committer
+from tests.harness.projects import git
 from tests.harness.real_processes import PYTHON
-from tests.harness.waiting import until
+from tests.harness.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.needs("sandbox")
 
@@ -205,6 +210,53 @@ async def test_a_check_leaves_nothing_that_other_programs_run_by_themselves(plac
     (aside,) = root.glob(".claude.*")
     assert (aside / "settings.json").exists(), "nothing is deleted, as it could be the person's"
     assert [aside.name in event.text for event in told if isinstance(event, ev.Notice)] == [True]
+
+
+@pytest.fixture
+def repository(place: Path) -> Path:
+    root = place / "project"
+    (root / ".gitignore").write_text(".ralph/\n.envrc\n")
+    for words in ("init -qb work", "config user.name Me", "config user.email me@example.org"):
+        git(root, *words.split())
+    return root
+
+
+async def test_a_filter_of_the_project_runs_in_the_sandbox(place: Path, repository: Path) -> None:
+    """An agent may have written it, and `git add` runs it. One that is installed runs as ever."""
+    (repository / "tidy.sh").write_text('cat; echo "$1"; echo sly >../sly; true')
+    (repository / ".gitattributes").write_text("*.txt filter=tidy\n*.md filter=own\n")
+    git(repository, "config", "filter.tidy.clean", "sh tidy.sh %f")
+    git(repository, "config", "filter.own.clean", f"tee {place}/own")
+    name = "a' $(touch x) b.txt"
+    for file in (name, "b.md"):
+        (repository / file).write_text("text\n")
+    async with sandbox(place) as held:
+        hooks = HookSandbox(held, lambda: {"PATH": os.environ["PATH"]}, PATIENCE)
+        committer = Committer(repository, None, hooks.filters)
+        assert await asyncio.to_thread(committer.commit, CommitRequest("feat: a"))
+    assert git(repository, "show", f"HEAD:{name}") == f"text\n{name}\n"
+    assert not (place / "sly").exists()
+    assert not (repository / "x").exists()
+    assert (place / "own").read_text() == "text\n"
+
+
+async def test_a_hook_leaves_nothing_that_other_programs_run_by_themselves(
+    place: Path, repository: Path
+) -> None:
+    hook = repository / ".git/hooks/pre-commit"
+    hook.write_text("#!/bin/sh\necho sly >.envrc\n")
+    hook.chmod(0o755)
+    async with sandbox(place) as held:
+        hooks = HookSandbox(held, lambda: {"PATH": os.environ["PATH"]}, PATIENCE)
+        loop = asyncio.get_running_loop()
+
+        def run(call: HookCall) -> HookEnd:
+            return asyncio.run_coroutine_threadsafe(hooks.run(call), loop).result()
+
+        with pytest.raises(HookError, match=r"pre-commit failed") as failed:
+            await asyncio.to_thread(Committer(repository, run).commit, CommitRequest("feat: a"))
+    assert "what other programs run" in failed.value.output
+    assert not (repository / ".envrc").exists()
 
 
 async def test_a_check_whose_sandbox_did_not_start_is_started_again(tmp_path: Path) -> None:
