@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import names
+from ralph_tui.guard.core.arguments import names, parse
 from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import Word, anything, literal
@@ -130,9 +130,14 @@ def _may_be_guarded(pattern: str) -> bool:
 
 
 def _fd(call: Invocation) -> None:
-    for at, word in enumerate(call.arguments):
+    words = call.arguments
+    for at, word in enumerate(words):
         if word.text in ("-x", "-X", "--exec", "--exec-batch"):
-            _judge_execution(call.arguments[at + 1 :], [literal("./found")], call)
+            args = parse(words[:at], call.listed.spec)
+            roots = [*args.operands[1:], *args.values("--search-path")] or [literal(".")]
+            found = [Word(f"{w.text}/found", f"{w.kinds}qqqqqq", f"{w.raw}/found") for w in roots]
+            filled = any("{" in after.text for after in words[at:])
+            _judge_execution([*words[at + 1 :], *(() if filled else [literal("{}")])], found, call)
 
 
 RULES: Rules = MappingProxyType(

@@ -106,8 +106,9 @@ def _own_number(text: str, call: Invocation) -> bool:
     return number.isdigit() and int(number) in (1, *call.policy.own_pids)
 
 
-_KILLS_FOUND = re.compile(r"\bkill(?!(?: -\w+)? (?:%\d|[\"']?\$(?:!|\{!\})))")
-"""A `kill` of something else than a job or the last process that was started."""
+_KILLS_FOUND = re.compile(r"\bkill(?! -0|(?: -\w+)? (?:%?\d|[\"']?\$(?:!|\{!\})))")
+"""A `kill` of something else than a number, a job or the last process that was started."""
+_LISTS_PROCESSES = re.compile(r"(?<!docker )(?<!podman )(?<!compose )\bps\b")
 
 
 def _find(call: Invocation) -> None:
@@ -123,7 +124,7 @@ def _find(call: Invocation) -> None:
 def _search(call: Invocation) -> None:
     """Judge what keeps lines of `ps`, as in `ps aux | grep node | awk '{print $2}' | xargs kill`."""
     source = call.walker.source
-    if not _KILLS_FOUND.search(source) or not re.search(r"\bps\b", source):
+    if not (_KILLS_FOUND.search(source) and _LISTS_PROCESSES.search(source)):
         return
     args = call.args
     texts = [w.text for w in args.values("-e", "--regexp") or args.operands[:1]]
