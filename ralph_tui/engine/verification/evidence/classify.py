@@ -7,10 +7,8 @@ import itertools
 import json
 import os
 import re
-import sys
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -24,9 +22,15 @@ from ralph_tui.engine.verification.evidence.check_names import (
     is_runner_settings,
     is_test_file,
 )
+from ralph_tui.engine.verification.evidence.marks import suppressions
 from ralph_tui.engine.verification.evidence.settings_parts import (
     controlling_part,
     with_original_part,
+)
+from ralph_tui.engine.verification.evidence.tests_inside import (
+    FRAMEWORK,
+    has_own_tests,
+    with_base_tests,
 )
 
 
@@ -115,24 +119,6 @@ _NOTES = re.compile(
 )
 _COMPILED = re.compile(r".*\.(py[cod]|o|class|tsbuildinfo)")
 
-SUPPRESSION = re.compile(
-    r"noqa|type:\s*ignore|pylint:\s*disable|mypy:\s*ignore|pragma:\s*no\s*(?:cover|branch)|fmt:\s*(?:off|skip)"
-    r"|nosec|@ts-(?:nocheck|ignore|expect-error)|eslint-disable|nolint|#!?\[(?:allow|expect)\(|#\[ignore|@SuppressWarnings"
-    r"|@Disabled|@Ignore|@phpstan-ignore|#pragma\s+(?:warning|GCC diagnostic)|dead_code|no_type_check|not\s+(?:typing\.)?TYPE_CHECKING"
-    r"|(?:#|//|/\*|<!--|--)\s*[\w-]+(?:[:-]+\s*|\s+)(?:off|disable|ignore|skip)\b",
-    re.IGNORECASE,
-)
-"""Marks that silence a check at one place."""
-
-_FRAMEWORK = re.compile(
-    r"""\b(?:_pytest|pytest|pluggy|unittest|nose2?|doctest|conftest)\b|['"](?:node:test|vitest|@jest/[\w-]+|mocha|ava|tap)['"]"""
-    r"""|\b(?:RSpec|Minitest|PHPUnit|ExUnit|OUnit\d?|Alcotest|luassert|tcltest|NUnit|Xunit)\b|\bTest::(?:More|Simple|Builder)\b"""
-    r"""|org\.(?:junit|test[n]g)|^\s*"testing"|\b__main__\._pytest"""
-    r"""|(?:\bmacro_rules!|\bas)\s+(?:debug_)?(?:assert(?:_eq|_ne)?|panic)\b""",
-    re.MULTILINE,
-)
-"""The names under which sources reach test frameworks."""
-
 
 def classify(
     path: str,
@@ -168,7 +154,7 @@ def _sides(
         yield Side.ENVIRONMENT, "is compiled"
     if _NOTES.fullmatch(path):
         yield Side.IGNORED, "is a note about the work"
-    yield Side.CHECK, _is_test(path, context)
+    yield Side.CHECK, _is_test(path, old, context)
     if any(fnmatch.fnmatchcase(path, glob) for glob in context.touches):
         yield Side.PRODUCT, "is named by `touches` in the plan"
     if is_named(path, context.task_text):
@@ -185,7 +171,7 @@ def _sides(
     yield Side.PRODUCT, "is read by no check"
 
 
-def _is_test(path: str, context: Context) -> str:
+def _is_test(path: str, old: bytes | None, context: Context) -> str:
     *places, name = path.split("/")
     if is_test_file(name) or not TEST_DIRECTORIES.isdisjoint(places):
         return "is a test or its data"
@@ -194,7 +180,8 @@ def _is_test(path: str, context: Context) -> str:
             return f"is {what}"
     if name.endswith((".pyi", ".snap")):
         return "is a stub" if name.endswith(".pyi") else "is test data"
-    return "is run by a check" if path in context.inputs else ""
+    alone = path.endswith(".py") and has_own_tests(os.fsdecode(old or b""), alone=True)
+    return "is run by a check" if path in context.inputs and not alone else ""
 
 
 def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -> str:
@@ -242,25 +229,15 @@ def _uses_framework(name: str, old: bytes | None, new: bytes | None) -> bool:
         return bool(lines)
     # The examples and the tests in a source are put back. Of a module that imports others, the tests may be of those.
     examples = b">>>" in (old or b"") and all("doctest" in line for line in lines)
-    return not examples and not (name.endswith(".py") and _tests_itself(os.fsdecode(old or b"")))
-
-
-def _tests_itself(text: str) -> bool:
-    with contextlib.suppress(SyntaxError, ValueError):
-        nodes = list(ast.walk(ast.parse(text)))
-        named = [one.name for node in nodes if isinstance(node, ast.Import) for one in node.names]
-        named += [f"{'.' * n.level}{n.module}" for n in nodes if isinstance(n, ast.ImportFrom)]
-        known = {name.partition(".")[0] for name in named} <= sys.stdlib_module_names
-        return known and any(True for _ in _python_tests(text))
-    return False
+    return not examples and not (name.endswith(".py") and has_own_tests(os.fsdecode(old or b"")))
 
 
 def _framework_lines(name: str, data: bytes | None) -> list[str]:
     text = (data or b"").decode("utf-8", "replace")
-    if name.endswith(".py") and _FRAMEWORK.search(text):
+    if name.endswith(".py") and FRAMEWORK.search(text):
         with contextlib.suppress(SyntaxError, ValueError):
             text = ast.unparse(_WithoutProse().visit(ast.parse(text)))
-    return [line for line in text.splitlines() if _FRAMEWORK.search(line)]
+    return [line for line in text.splitlines() if FRAMEWORK.search(line)]
 
 
 class _WithoutProse(ast.NodeTransformer):
@@ -309,15 +286,6 @@ def _lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
-def suppressions(text: str) -> Counter[str]:
-    return Counter(mark.lower() for mark in SUPPRESSION.findall(text))
-
-
-def new_suppressions(old: bytes | None, new: bytes | None) -> int:
-    before, after = (suppressions((one or b"").decode("utf-8", "replace")) for one in (old, new))
-    return (after - before).total()
-
-
 _VALUE = re.compile(
     r"(?<![\w.$&>-])(?<!exit )(?<!return )(?<!sleep )(?<!exit\()(?<!timeout )[1-9]\d{0,5}(?![\w.]|\s*[<>&])"
     r"""|(?<=")(?!__\w+__")[\w][\w ,!?-]*(?=")|(?<=')(?!__\w+__')[\w][\w ,!?-]+(?=')"""
@@ -342,23 +310,6 @@ def with_other_values(data: bytes) -> bytes:
     ).encode()
 
 
-_OPENING = re.compile(r"(?:/\*+|//+|#+|<!--|--|;+|%+)\s*$")
-
-
-def without_new_marks(old: bytes, new: bytes) -> bytes:
-    """Return the content without new marks that silence a check, and without the rest of their lines."""
-    known = Counter(line.strip() for line in old.decode("utf-8", "replace").splitlines())
-    kept = []
-    for line in new.decode("utf-8", "replace").splitlines(keepends=True):
-        mark = SUPPRESSION.search(line)
-        if mark is not None and not known[line.strip()]:
-            end = line[len(line.rstrip("\r\n")) :]
-            kept.append(f"{_OPENING.sub('', line[: mark.start()]).rstrip()}{end}")
-        else:
-            kept.append(line)
-    return "".join(kept).encode()
-
-
 # What the judge tree holds.
 
 
@@ -371,134 +322,3 @@ def judged_content(path: str, side: Side, old: bytes | None, new: bytes | None) 
         return old
     merged = with_original_part(name, new, old or (b"{}" if name.endswith("json") else b""))
     return merged or old
-
-
-# Tests inside sources.
-
-
-class _Inside(NamedTuple):
-    """A kind of tests that stand inside sources."""
-
-    suffixes: tuple[str, ...]
-    spans: Callable[[str], Iterable[tuple[int, int]]]
-    """Returns the start and the end of each part of a text that tests."""
-    examples: re.Pattern[str] | None = None
-    """What a part consists of, if others may be added; otherwise all parts must be as they were."""
-    last: bool = False
-    """Whether the parts are put back although they are as they were, because what follows could replace them."""
-    filler: str = ""
-    wrapped: str = "{text}"
-    """How a part is put back at the end."""
-
-
-def with_base_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | None:
-    """Return the new content of a source file with the tests inside it as they were."""
-    for kind in _INSIDE:
-        if old and new and path.endswith(kind.suffixes):
-            with contextlib.suppress(SyntaxError, ValueError):
-                texts = (os.fsdecode(old), os.fsdecode(new))
-                new = os.fsencode(_restored(kind, *texts))
-    return new
-
-
-def _restored(kind: _Inside, before: str, after: str) -> str:
-    parts, now = ([text[a:b] for a, b in kind.spans(text)] for text in (before, after))
-    if kind.examples is None:
-        kept = not parts or (parts == now and not kind.last)
-    else:
-        known, new = (Counter(kind.examples.findall(text)) for text in (before, after))
-        kept = known <= new
-    if kept:
-        return after
-    rest, at = [], 0
-    for start, end in kind.spans(after):
-        rest.append(after[at:start])
-        at = end
-    outer = (text.replace("//!", "///") for text in parts)  # of a function instead of the file
-    added = (kind.wrapped.format(text=text, n=n) for n, text in enumerate(outer))
-    return "\n\n".join([f"{kind.filler.join([*rest, after[at:]])}\n", *added, ""])
-
-
-def _python_tests(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the functions and classes that assert, what only they use, such as expected values, and what runs them."""
-    starts = list(itertools.accumulate(map(len, text.splitlines(keepends=True)), initial=0))
-    body = ast.parse(text).body
-    spans = {}
-    for node in body:
-        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
-        spans[node] = starts[first - 1], starts[node.end_lineno or first]
-    tests = [
-        node
-        for node in body
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        and re.match(r"test_|Test|.*Tests?$", node.name)
-        and "assert" in text[slice(*spans[node])]
-    ]
-    used, others = _names(tests), _names(node for node in body if node not in tests)
-    for node in body if tests else ():
-        values = isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(
-            node.value, ast.Constant
-        )
-        data = values and _names([node], ast.Store) <= used - others
-        runs = isinstance(node, ast.If) and _FRAMEWORK.search(text[slice(*spans[node])])
-        if node in tests or data or runs:
-            yield spans[node]
-
-
-def _names(nodes: Iterable[ast.AST], use: type[ast.expr_context] = ast.Load) -> set[str]:
-    found = (one for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name))
-    return {one.id for one in found if isinstance(one.ctx, use)}
-
-
-def _matches(pattern: re.Pattern[str]) -> Callable[[str], Iterable[tuple[int, int]]]:
-    return lambda text: [match.span() for match in pattern.finditer(text)]
-
-
-def _blocks(opening: re.Pattern[str]) -> Callable[[str], Iterable[tuple[int, int]]]:
-    """Return what finds each block that begins with a pattern; strings and comments are skipped."""
-    token = re.compile(
-        r"""//[^\n]*|/\*.*?\*/|r#*".*?"#*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'|[{}]""", re.DOTALL
-    )
-
-    def spans(text: str) -> Iterator[tuple[int, int]]:
-        at = 0
-        while match := opening.search(text, at):
-            depth, at = 1, match.end()
-            while depth and (found := token.search(text, at)):
-                depth += {"{": 1, "}": -1}.get(found[0], 0)
-                at = found.end()
-            if depth:
-                at = len(text)
-            yield match.start(), at
-
-    return spans
-
-
-_RUST_TESTS = re.compile(
-    r"^[ \t]*#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?mod\s+\w+\s*\{", re.MULTILINE
-)
-_RUST_EXAMPLE = re.compile(
-    r"^[ \t]*//[/!] ?```[^\n]*\n(?:[ \t]*//[/!](?! ?```)[^\n]*\n)*[ \t]*//[/!] ?```[ \t]*\n",
-    re.MULTILINE,
-)
-_DOCSTRING = re.compile(r"""[rR]?(\"{3}|'{3})(?:(?!\1).)*?>>>.*?\1""", re.DOTALL)
-_EXAMPLE = re.compile(
-    r"""^[ \t]*(>>>[^\n]*(?:\n[ \t]*(?!>>>|\"{3}|'{3})\S[^\n]*)*)""", re.MULTILINE
-)
-_VITEST_TESTS = re.compile(r"^[ \t]*if\s*\(\s*import\.meta\.vitest\s*\)\s*\{", re.MULTILINE)
-_SCRIPTS = tuple(f".{more}{kind}" for more in ("", "c", "m") for kind in ("js", "ts", "jsx", "tsx"))
-_INSIDE = (
-    _Inside((".py",), _python_tests, last=True),
-    _Inside(
-        (".py",),
-        _matches(_DOCSTRING),
-        _EXAMPLE,
-        filler='""',
-        wrapped="def _example_{n}():\n    {text}",
-    ),
-    _Inside((".rs",), _blocks(_RUST_TESTS)),
-    _Inside(
-        (".rs",), _matches(_RUST_EXAMPLE), _RUST_EXAMPLE, wrapped="{text}pub fn _example_{n}() {{}}"
-    ),
-    _Inside(_SCRIPTS, _blocks(_VITEST_TESTS)),
-)

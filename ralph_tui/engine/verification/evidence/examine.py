@@ -470,7 +470,12 @@ class Examiner:
             changed = self.tree.store.tree_with(tree, other)
             less = await self._run_on(changed, command, case.limit_seconds)
             runs_product = less.result.exit_code == 0 and await self._needs(
-                case, tree, lambda p: is_source(p) and p not in case.inspection.originals
+                case,
+                tree,
+                lambda p: (
+                    is_source(p)
+                    and (p not in case.inspection.originals or p in case.inspection.product)
+                ),
             )
             if runs_product and await self._needs(case, tree, other.__contains__):
                 names = shortlist(tuple(other), _NAMED)

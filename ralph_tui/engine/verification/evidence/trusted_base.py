@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -37,9 +38,7 @@ from ralph_tui.engine.verification.evidence.classify import (
     Side,
     classify,
     judged_content,
-    new_suppressions,
     with_other_values,
-    without_new_marks,
 )
 from ralph_tui.engine.verification.evidence.installed_packages import (
     changed_packages,
@@ -48,6 +47,8 @@ from ralph_tui.engine.verification.evidence.installed_packages import (
     site_packages,
 )
 from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks, is_own_lock
+from ralph_tui.engine.verification.evidence.marks import new_suppressions, without_new_marks
+from ralph_tui.engine.verification.evidence.tests_inside import has_own_tests
 from ralph_tui.store.backup.check_store import BaseRecord, CheckStore
 from ralph_tui.store.export_records import followed_names
 from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
@@ -236,14 +237,15 @@ class TrustedBase:
         return found
 
     def with_other_values(self, inspection: Inspection) -> dict[str, Content]:
-        """Return the base's test sources with other numbers and texts in them."""
-        held = self._contents(inspection.base)
-        tests = sorted(path for path in inspection.originals if is_source(path))
+        """Return the test sources of the judge tree, and products with own tests, with other numbers and texts in them."""
+        held = {**self._contents(inspection.claim), **inspection.judged}
+        paths = filter(is_source, sorted(inspection.originals | inspection.product.keys()))
         found = {}
-        for path in tests[:_MOST_TESTS]:
-            data = self.read(held[path])
-            if (other := with_other_values(data)) != data:
-                found[path] = self.trees.put(other, held[path].mode)
+        for path, kept in islice(((path, held.get(path)) for path in paths), _MOST_TESTS):
+            data = self.read(kept) if kept else b""
+            is_test = path in inspection.originals or has_own_tests(os.fsdecode(data))
+            if kept and is_test and (other := with_other_values(data)) != data:
+                found[path] = self.trees.put(other, kept.mode)
         return found
 
     def began(self, task_id: str) -> str:

@@ -7,8 +7,8 @@ from ralph_tui.engine.verification.evidence.classify import (
     Side,
     classify,
     judged_content,
-    new_suppressions,
 )
+from ralph_tui.engine.verification.evidence.marks import new_suppressions, without_new_marks
 
 CONTEXT = Context(
     inputs={"scripts/e2e.sh", "check.py"},
@@ -191,3 +191,10 @@ def test_marks_that_silence_a_check_are_counted() -> None:
     )
     assert new_suppressions(b"", b"// anylint off\n# a-tool: disable\n# type hints are off\n") == 2
     assert new_suppressions(b"import os  # noqa\n", b"import os\n") == 0
+    typed = b"class A:\n    def f(self, a: int) -> int: ...  # (x):\n\n\ndef f(): ...\n"
+    for now, number in ((b"a)", 1), (b"a: int) -> Any", 1), (b"a: object) -> str", 0)):
+        lost = typed.replace(b"a: int) -> int", now)
+        assert new_suppressions(typed, lost) == number
+        assert not number or without_new_marks(typed, lost).replace(b'"', b"") == typed
+    only = b"if not TYPE_CHECKING:\n    x = 1\n"
+    assert b"if not (TYPE_CHECKING and __name__):" in without_new_marks(b"", only)
