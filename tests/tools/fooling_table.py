@@ -43,8 +43,8 @@ TAIL = """
   product. Put such helpers into a directory of tests.
 - **Checks that ignore failures from the start.** A Makefile that ignores the status of its tests is green before any work. Such a task is
   never verified, but the reviewer judges it.
-- **Packages from a forged record.** A new version of a Python package counts if the record of its installer fits. ralph does not ask the
-  registry whether the record is genuine.
+- **Packages from a forged record.** A new version of a Python package counts if the record of its installer fits, and one of a node
+  package if the lock file names it only now. ralph does not ask the registry whether the record is genuine.
 """
 
 

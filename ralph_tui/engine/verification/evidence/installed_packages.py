@@ -131,12 +131,18 @@ def _same(before: str, now: str) -> bool:
 
 
 def changed_packages(
-    root: Path, known: Mapping[str, str], now: Mapping[str, str]
+    root: Path,
+    known: Mapping[str, str],
+    now: Mapping[str, str],
+    locks: Iterable[tuple[str, str]] = (),
 ) -> tuple[str, ...]:
     """Return what is wrong with the installed packages and the settings outside the project, as sentences. Blocks.
 
-    A package is explained by the record of its installer, if that is new or as it was. New packages are fine, unless
-    they take the place of something.
+    A package is explained by the record of its installer, if that is new or as it was, or by its new version in a lock
+    file. New packages are fine, unless they take the place of something.
+
+    Args:
+        locks: The lock files that changed, before and now.
     """
     records: dict[str, Mapping[str, set[str]]] = {}
     outside = sorted(u for u in {*known, *now} if u.startswith("../"))
@@ -150,9 +156,22 @@ def changed_packages(
         venv = match[1] if match else ""
         if venv and venv not in records:
             records[venv] = _records(root, venv, known, now)
+        if any(_is_upgrade(root / unit, *lock) for lock in locks):
+            continue
         if not venv or not _explained(root / unit, records[venv]):
             found.append(f"{unit} {fault}")
     return tuple(found)
+
+
+def _is_upgrade(unit: Path, before: str, now: str) -> bool:
+    """Return whether a lock file names the version of a node package only now."""
+    name = str(unit).rpartition("/node_modules/")[2]
+    found = re.search(r'"version":\s*"([\w.+-]+)"', read_start(unit / "package.json"))
+    if not found or name.startswith("."):
+        return False
+    version = rf"(?:\W[^\n]*)?(?:\n\s+\"?version\"?)?\W+{re.escape(found[1])}(?![\w.])"
+    entry = re.compile(rf"^\W*(?:node_modules/)?{re.escape(name)}{version}", re.MULTILINE)
+    return entry.search(now) is not None and entry.search(before) is None
 
 
 def _takes_place(root: Path, unit: str, known: Mapping[str, str]) -> str:

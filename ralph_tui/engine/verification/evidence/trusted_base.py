@@ -55,6 +55,7 @@ from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
 
 _REF = "refs/trusted/"
 _COMPILED = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".m", ".mm", ".f90"})
+_NODE_LOCKS = ("package-lock.json", "yarn.lock", "pnpm-lock.yaml")
 _MOST_TESTS = 50
 """Test sources whose numbers are changed to see whether a check reads them."""
 
@@ -433,6 +434,11 @@ class TrustedBase:
             elif content != new:
                 kept = one.new or one.old
                 judged[one.path] = self.trees.put(content, kept.mode if kept else "100644")
+        locks = [
+            (os.fsdecode(texts[one.old.object]), os.fsdecode(texts[one.new.object]))
+            for one in differences
+            if one.old and one.new and one.path.endswith(_NODE_LOCKS)
+        ]
         changed = {change.path for change in changes if change.side is Side.CHECK}
         allowed = self._allowed(task, changes, {one.path: one.new for one in differences})
         originals = frozenset(path for path in held if context.is_check(path, b"x"))
@@ -452,7 +458,7 @@ class TrustedBase:
             trusted=frozenset(trusted | declared_plugins(self._root, trusted)),
             added=tuple(path for path in self._record.added if path in held),
             bound=self._changed_bound(claim, {*judged} - {*allowed}),
-            faults=changed_packages(self._root, known, self._installed())
+            faults=changed_packages(self._root, known, self._installed(), locks)
             if task and (known := self._record.packages) is not None
             else (),
         )

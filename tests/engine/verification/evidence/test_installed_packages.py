@@ -108,3 +108,28 @@ def test_a_link_of_another_project_to_the_same_file_is_no_change(tmp_path: Path)
 def test_the_programs_of_an_environment_that_is_new_as_a_whole_are_no_fault(tmp_path: Path) -> None:
     write(tmp_path, {".venv/pyvenv.cfg": "", "+x .venv/bin/python3": "", "+x .venv/bin/sh": ""})
     assert changed_packages(tmp_path, {}, installed(tmp_path, (".venv",))) == ()
+
+
+@pytest.mark.parametrize(
+    "lock",
+    [
+        '{"packages": {\n  "node_modules/@x/y": {\n    "version": "%s",\n',
+        '"@x/y@^1.0.0":\n  version "%s"\n',
+        "packages:\n  '@x/y@%s':\n",
+    ],
+)
+def test_a_new_version_of_a_node_package_counts_if_a_lock_file_names_it(
+    tmp_path: Path, lock: str
+) -> None:
+    package = "web/node_modules/@x/y/package.json"
+    write(tmp_path, {**FILES, package: '{"version": "1.0.0"}'})
+    known = installed(tmp_path, TOPS)
+    write(tmp_path, {package: '{"version": "2.0.0"}'})
+    for before, now, number in (
+        ("1.0.0", "2.0.0", 0),
+        ("2.0.0", "2.0.0", 1),
+        ("1.0.0", "2.0.1", 1),
+    ):
+        locks = [(lock % before, lock % now)]
+        found = changed_packages(tmp_path, known, installed(tmp_path, TOPS), locks)
+        assert len(found) == number
