@@ -17,7 +17,7 @@ from ralph_tui.domain.errors import RalphError
 if TYPE_CHECKING:
     from ralph_tui.engine.control.launch import Launch
     from ralph_tui.engine.control.request import RunRequest
-    from ralph_tui.engine.verification.evidence.examine import Examined
+    from ralph_tui.engine.verification.evidence.examined import Examined
 
 app = typer.Typer()
 

@@ -20,7 +20,7 @@ from ralph_tui.store.backup.check_store import CheckStore
 if TYPE_CHECKING:
     from ralph_tui.engine.run.verify_task import Tried
     from ralph_tui.engine.verification.baseline import Check
-    from ralph_tui.engine.verification.evidence.examine import Examined
+    from ralph_tui.engine.verification.evidence.examined import Examined
     from ralph_tui.present.text.glyphs import Glyphs
 
 _NAMED = 3

@@ -12,7 +12,7 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.plan_edits import TaskFields, added
 from ralph_tui.engine.run.verify_task import try_checks
 from ralph_tui.engine.verification.baseline import require_started
-from ralph_tui.engine.verification.evidence.examine import Examined
+from ralph_tui.engine.verification.evidence.examined import Examined
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 

@@ -36,7 +36,7 @@ from ralph_tui.engine.verification.coverage import (
     criteria_to_review,
     may_start,
 )
-from ralph_tui.engine.verification.evidence.examine import Examined
+from ralph_tui.engine.verification.evidence.examined import Examined
 from ralph_tui.engine.verification.gate import all_checks, plan_checks
 from ralph_tui.store.project import Documents
 

@@ -24,7 +24,7 @@ from ralph_tui.engine.safety.command_sandbox import (
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.baseline import Check
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, GateRules
-from ralph_tui.engine.verification.evidence.examine import Examined
+from ralph_tui.engine.verification.evidence.examined import Examined
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
 from ralph_tui.engine.verification.gate import Gate, all_checks, gate_environment
 from ralph_tui.guard.command_judge import CommandJudge

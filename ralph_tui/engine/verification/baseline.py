@@ -30,7 +30,7 @@ from ralph_tui.engine.verification.detection.named_tasks import read_package
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject, table
 from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.classify import SUBJECT
-from ralph_tui.engine.verification.evidence.examine import Examined, is_linter
+from ralph_tui.engine.verification.evidence.examined import Examined, is_linter
 from ralph_tui.engine.verification.evidence.reports import SCRIPT, TestReport
 from ralph_tui.engine.verification.evidence.runners import placed_programs, recognized_runners
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection

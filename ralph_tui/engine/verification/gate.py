@@ -41,12 +41,8 @@ from ralph_tui.engine.verification.detection.directory_files import DirectoryFil
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject
 from ralph_tui.engine.verification.evidence.allowed_changes import shown_changes
-from ralph_tui.engine.verification.evidence.examine import (
-    Before,
-    CommandRun,
-    Examined,
-    Examiner,
-)
+from ralph_tui.engine.verification.evidence.examine import Examiner
+from ralph_tui.engine.verification.evidence.examined import Before, CommandRun, Examined
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from ralph_tui.guard.sandbox.environ_block import without_keys

@@ -18,7 +18,7 @@ from ralph_tui.engine.verification.baseline import (
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.classify import Side
-from ralph_tui.engine.verification.evidence.examine import Examined
+from ralph_tui.engine.verification.evidence.examined import Examined
 from ralph_tui.engine.verification.evidence.trusted_base import ChangedFile, Inspection
 from ralph_tui.engine.verification.gate import all_checks
 from tests.engine.verification.evidence.projects import write

@@ -12,9 +12,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import Field
-
-from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import Task
@@ -23,19 +20,29 @@ from ralph_tui.domain.verification.verification import (
     Inputs,
     Place,
     RunnerKind,
-    TestCounts,
     Tree,
     TreeRun,
 )
 from ralph_tui.engine.core.project_tree import is_source
-from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.check_inputs import builds, targets_exist
-from ralph_tui.engine.verification.evidence.check_names import is_test_file, lints
+from ralph_tui.engine.verification.evidence.check_names import is_test_file
 from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side
+from ralph_tui.engine.verification.evidence.examined import (
+    MOST_SHOWN,
+    Before,
+    CommandRun,
+    Examined,
+    Ran,
+    RunCommand,
+    exit_text,
+    is_linter,
+    lost_tests,
+    noticing,
+    only_new_tests,
+)
 from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
 from ralph_tui.engine.verification.evidence.reports import (
-    NOT_LOADED,
     SCRIPT,
     TestReport,
     go_text,
@@ -45,11 +52,10 @@ from ralph_tui.engine.verification.evidence.runners import (
     ONLY,
     SCRIPT_WRAPPER,
     join_environments,
-    placed_programs,
     with_reporting,
 )
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
-from ralph_tui.engine.verification.judge_tree import JudgeTree, Mount, clock
+from ralph_tui.engine.verification.judge_tree import JudgeTree, clock
 from ralph_tui.guard.shell.statuses import with_pipe_failures
 from ralph_tui.vcs.snapshots import Content
 
@@ -64,86 +70,7 @@ _QUICK = 20.0
 _WHOLE = 0.8
 """The share of the known tests that a run has at least unless it stopped early."""
 _REMOVED = "a test runner's report was removed while the check ran"
-_NAMED = 5
 _OUTPUT_BYTES = 16 * 1024 * 1024
-
-
-class CommandRun(Model):
-    """One run of a check: the command, its directory and its environment."""
-
-    command: str
-    check: str
-    """The command in the plan; `command` may have more options."""
-    cwd: Path
-    environment: dict[str, str]
-    keep: int = 0
-    """The number of bytes of output to return."""
-    writable: tuple[Path, ...] = ()
-    """Directories outside the project that the run may write to."""
-    mounts: tuple[Mount, ...] = ()
-    """What the sandbox shows in place of the project."""
-    limit_seconds: float = 0
-    """The time it may take; 0 for that of all checks."""
-
-
-RunCommand = Callable[[CommandRun], Awaitable[CommandResult]]
-"""Runs a command with the gate's sandbox and time limit."""
-
-
-class Before(Model):
-    """What is known of a check from before the work."""
-
-    outcomes: Mapping[str, str] | None = None
-    """The outcome of each test in place; None if they are not known."""
-    judged: Mapping[str, str] = {}
-    """The outcome of each test in the judge tree."""
-    green: bool | None = None
-    """Whether the check passed; None if it is not known."""
-
-
-class Examined(Model):
-    """The result of one check."""
-
-    result: CommandResult
-    faults: tuple[str, ...] = ()
-    run_faults: tuple[str, ...] = ()
-    """Faults in how the tests of a failed check ran."""
-    counts: TestCounts | None = None
-    before: TestCounts | None = None
-    failing: tuple[str, ...] = ()
-    inputs: Inputs = Inputs.UNCHANGED
-    changed: tuple[str, ...] = ()
-    place: Place = Place.HERE
-    outcomes: dict[str, str] = Field(default_factory=dict)
-    judged: dict[str, str] = Field(default_factory=dict)
-    runs: tuple[TreeRun, ...] = ()
-    flaky: tuple[str, ...] = ()
-    """Tests that failed at first and passed when they ran again."""
-    shown: bool = True
-    """Whether the check shows the work: it was red before, or its new tests notice the work."""
-    question: str = ""
-    """Why somebody has to judge what the check does not show on product code alone."""
-    rests_on: tuple[str, ...] = ()
-    """Changed files of the checks without which it does not pass."""
-    for_person: bool = False
-    """Whether only the plan or the person may agree."""
-
-    @property
-    def passed(self) -> bool:
-        return self.result.exit_code == 0 and not self.faults
-
-
-class _Ran(Model):
-    result: CommandResult
-    report: TestReport
-
-    @property
-    def reported(self) -> bool:
-        return bool(self.report.runners)
-
-    def on(self, tree: Tree, reason: str = "") -> TreeRun:
-        counts = self.report.counts if self.reported else None
-        return TreeRun(tree=tree, passed=not reason, counts=counts, reason=reason)
 
 
 class _Case(NamedTuple):
@@ -151,7 +78,7 @@ class _Case(NamedTuple):
 
     command: str
     task: Task
-    here: _Ran
+    here: Ran
     before: Before
     inspection: Inspection
 
@@ -249,15 +176,13 @@ class Examiner:
         examined = self._judge(here, before, inspection).model_copy(update={"flaky": flaky})
         if not examined.passed or not judge or task is None:
             return examined, inspection
-        if inspection.trouble:
-            question = f"the trusted base is not known: {inspection.trouble}"
-            return examined.model_copy(update={"question": question}), inspection
-        if inspection.faults:
-            named = shortlist(inspection.faults, _NAMED)
+        if inspection.trouble or inspection.faults:
+            named = shortlist(inspection.faults, MOST_SHOWN)
             question = f"installed packages or settings outside the project changed: {named}"
-            return examined.model_copy(
-                update={"question": question, "for_person": True}
-            ), inspection
+            if inspection.trouble:
+                question = f"the trusted base is not known: {inspection.trouble}"
+            changes = {"question": question, "for_person": not inspection.trouble}
+            return examined.model_copy(update=changes), inspection
         needed = inspection.checks or inspection.judged or written or command not in self._seen
         if needed or before.green:
             try:
@@ -273,7 +198,7 @@ class Examiner:
         if not examined.passed or not inspection.claim or examined.result.seconds > _QUICK:
             return examined
         runners = (RunnerKind.PYTEST,) if examined.counts is not None else ()
-        here = _Ran(result=examined.result, report=TestReport(runners=runners))
+        here = Ran(result=examined.result, report=TestReport(runners=runners))
         case = _Case(command, Task(id="project"), here, Before(), inspection)
         with contextlib.suppress(SetupError):
             runs = await self._control(case, inspection.claim)
@@ -292,15 +217,15 @@ class Examiner:
         return None
 
     async def _run_again(
-        self, command: str, here: _Ran, known: Mapping[str, str] | None
-    ) -> tuple[_Ran, tuple[str, ...]]:
+        self, command: str, here: Ran, known: Mapping[str, str] | None
+    ) -> tuple[Ran, tuple[str, ...]]:
         """Run the few tests that failed and passed before once more, alone where their runner can; return those that pass.
 
         Args:
             known: The outcomes before; None in the first run of all, where any test may be flaky.
         """
         suspects = here.report.failing
-        if not here.result.exit_code or not 0 < len(suspects) <= _NAMED or here.report.faults:
+        if not here.result.exit_code or not 0 < len(suspects) <= MOST_SHOWN or here.report.faults:
             return here, ()
         alone = here.report.runners == (RunnerKind.PYTEST,)
         is_new = known is not None and any(known.get(name) != "passed" for name in suspects)
@@ -317,9 +242,9 @@ class Examiner:
             update={"outcomes": {**report.outcomes, **outcomes}, "failing_exit": False}
         )
         result = here.result.model_copy(update={"exit_code": 0})
-        return _Ran(result=result, report=report), suspects
+        return Ran(result=result, report=report), suspects
 
-    def _judge(self, here: _Ran, before: Before, inspection: Inspection) -> Examined:
+    def _judge(self, here: Ran, before: Before, inspection: Inspection) -> Examined:
         found: tuple[str, ...] = ()
         run_faults: tuple[str, ...] = ()
         result, report = here.result, here.report
@@ -342,7 +267,7 @@ class Examiner:
             inputs=Inputs.ORIGINALS if inspection.not_allowed else inputs,
             changed=inspection.names or tuple(f"{path} (allowed)" for path in inspection.allowed),
             outcomes=report.outcomes,
-            runs=(here.on(Tree.HERE, "; ".join(found) or _exit_text(result)),),
+            runs=(here.on(Tree.HERE, "; ".join(found) or exit_text(result)),),
         )
 
     # The judge tree.
@@ -355,16 +280,16 @@ class Examiner:
         vacuous, judged = False, here.report.outcomes
         if needed:
             there = await self._run_on(tree, command)
-            vacuous = _only_new_tests(here, there, before, inspection)
-            lost = "" if vacuous else _lost(here, there, before, inspection)
+            vacuous = only_new_tests(here, there, before, inspection)
+            lost = "" if vacuous else lost_tests(here, there, before, inspection)
             if lost:  # unless it is flaky
                 there = await self._run_on(tree, command)
-                lost = _lost(here, there, before, inspection)
+                lost = lost_tests(here, there, before, inspection)
             runs.append(there.on(Tree.JUDGE, lost))
             if not lost and inspection.bound:
                 tree_bound = store.tree_with(tree, inspection.bound)
                 there_bound = await self._run_on(tree_bound, command)
-                if lost := _lost(here, there_bound, before, inspection):
+                if lost := lost_tests(here, there_bound, before, inspection):
                     runs.append(there_bound.on(Tree.JUDGE, lost))
             if lost:
                 return await self._cause(case, there, lost, tuple(runs), differs=bool(held))
@@ -395,12 +320,12 @@ class Examiner:
         if (green or vacuous) and (case.here.reported or case.before.outcomes) and files:
             old = self.tree.store.tree_with(inspection.claim, inspection.product)
             base = await self._run_on(old, case.command)
-            noticed = _noticing(case.here, base)
+            noticed = noticing(case.here, base)
             if noticed and not case.here.reported:
                 if asked := await self._shows_nothing(case, tree):
                     return asked
                 noticed = noticed if await self._still_notice(case, tree) else ()
-            found = f"{shortlist(noticed, _NAMED)} fails without the work" if noticed else ""
+            found = f"{shortlist(noticed, MOST_SHOWN)} fails without the work" if noticed else ""
             runs.append(base.on(Tree.BASE, found))
             shown = bool(noticed)
         if vacuous and not shown:
@@ -429,7 +354,7 @@ class Examiner:
         )
 
     async def _objection(
-        self, case: _Case, there: _Ran, tree: str, *, turned: bool
+        self, case: _Case, there: Ran, tree: str, *, turned: bool
     ) -> dict[str, object] | None:
         """Return what somebody has to judge although the check passes in the judge tree.
 
@@ -444,7 +369,7 @@ class Examiner:
             paths = await asyncio.to_thread(self.tree.store.contents, inspection.base)
             too = _written(self.tree.root, paths, self._written_at)
             if left := [path for path in written if path not in too]:
-                question = f"{shortlist(left, _NAMED)} changed while the check ran"
+                question = f"{shortlist(left, MOST_SHOWN)} changed while the check ran"
                 return _asked(question, tuple(left), (), for_person=True)
         found = await self._shows_nothing(case, tree) if turned else None
         return found or await self._asks_for_less(case, there)
@@ -460,7 +385,7 @@ class Examiner:
             less = await self._run_on(self.tree.store.tree_with(tree, added), command)
             bad = less.report.failing if reported else less.result.exit_code != 0
             if bad or (reported and not less.report.counts.run):
-                names = shortlist(tuple(added), _NAMED)
+                names = shortlist(tuple(added), MOST_SHOWN)
                 question = f"`{command}` passes only with tests of earlier tasks: {names}"
                 return _asked(question, tuple(added), ())
         other: Mapping[str, Content] = {}
@@ -478,7 +403,7 @@ class Examiner:
                 ),
             )
             if runs_product and await self._needs(case, tree, other.__contains__):
-                names = shortlist(tuple(other), _NAMED)
+                names = shortlist(tuple(other), MOST_SHOWN)
                 question = (
                     f"`{command}` passes with other values in {names}, too: nothing is compared"
                 )
@@ -491,7 +416,7 @@ class Examiner:
         ran = await self._run_on(broken, case.command, case.limit_seconds)
         return ran.result.exit_code != 0
 
-    async def _asks_for_less(self, case: _Case, there: _Ran) -> dict[str, object] | None:
+    async def _asks_for_less(self, case: _Case, there: Ran) -> dict[str, object] | None:
         """Return a question if a check passes only because its settings or marks in the sources ask for less.
 
         Where all tests pass in the judge tree, but not the check, there is a threshold for the whole run, such as
@@ -510,41 +435,35 @@ class Examiner:
             return None
         files = tuple(marks) if whole else tuple(dict.fromkeys((*changed, *marks)))
         what = "new marks that silence a check in" if whole else "the changes to"
-        question = f"`{case.command}` passes only with {what} {shortlist(files, _NAMED)}"
+        question = f"`{case.command}` passes only with {what} {shortlist(files, MOST_SHOWN)}"
         return _asked(question, files, ())
 
     async def _cause(
-        self, case: _Case, there: _Ran, lost: str, runs: tuple[TreeRun, ...], *, differs: bool
+        self, case: _Case, there: Ran, lost: str, runs: tuple[TreeRun, ...], *, differs: bool
     ) -> dict[str, object]:
         command, task, here, before, inspection = case
         files = inspection.held_back
         whole = lost
         if differs:
             there = await self._run_on(inspection.claim, command)
-            whole = _lost(here, there, before, inspection)
+            whole = lost_tests(here, there, before, inspection)
             runs = (*runs, there.on(Tree.CLAIM, whole))
         if not whole:
-            question = (
-                f"`{command}` passes only with the changes to {shortlist(files, _NAMED)} ({lost})"
-            )
+            question = f"`{command}` passes only with the changes to {shortlist(files, MOST_SHOWN)} ({lost})"
             return _asked(question, files, runs, for_person=inspection.has_compiled)
         if outputs := await asyncio.to_thread(self.tree.written):
             for build in builds(task.full_text, self._root):
                 if built := await self._built(build, case):
                     return {"runs": (*runs, built.on(Tree.JUDGE)), "place": Place.COPY}
-            question = (
-                f"`{command}` passes only with files that git ignores: {shortlist(outputs, _NAMED)}"
-            )
+            question = f"`{command}` passes only with files that git ignores: {shortlist(outputs, MOST_SHOWN)}"
             return _asked(question, outputs, runs, for_person=True)
         if files:
-            question = (
-                f"`{command}` passes only in place, where {shortlist(files, _NAMED)} changed, too"
-            )
+            question = f"`{command}` passes only in place, where {shortlist(files, MOST_SHOWN)} changed, too"
             return _asked(question, files, runs)
         return await self._judged_here(case, there, lost, runs)
 
     async def _judged_here(
-        self, case: _Case, there: _Ran, lost: str, runs: tuple[TreeRun, ...]
+        self, case: _Case, there: Ran, lost: str, runs: tuple[TreeRun, ...]
     ) -> dict[str, object]:
         """Judge a check in place that was green before the work and never passes in a clean tree; name what it lacks there."""
         command, _, _, before, inspection = case
@@ -552,14 +471,14 @@ class Examiner:
             lost = f"{lost}; {missing} is missing there"
         if before.green and command not in self._only_here:
             base = await self._run_on(inspection.base, command)
-            if _lost(base, base, before, inspection) or base.result.exit_code != 0:
+            if lost_tests(base, base, before, inspection) or base.result.exit_code != 0:
                 self._only_here[command] = base.on(Tree.BEFORE, lost)
         if known := self._only_here.get(command):
             return {"runs": (*runs, known), "shown": False, "place": Place.ONLY_HERE}
         question = f"`{command}` passes only in place, not in a clean tree ({lost})"
         return _asked(question, (), runs)
 
-    async def _built(self, build: str, case: _Case) -> _Ran | None:
+    async def _built(self, build: str, case: _Case) -> Ran | None:
         """Run a check in the judge tree after a build of its own; None if it does not pass there."""
         if self.unattended is None or await self.unattended(build) is None:
             return None
@@ -569,7 +488,7 @@ class Examiner:
         inspection = await self.inspect((whole,), asked)
         tree = self.tree.store.tree_with(inspection.claim, inspection.judged)
         there = await self._run_on(tree, whole)
-        return None if _lost(case.here, there, case.before, inspection) else there
+        return None if lost_tests(case.here, there, case.before, inspection) else there
 
     async def _control(self, case: _Case, tree: str, *without: str) -> list[TreeRun]:
         """Run a check where it has to fail, until it does: then it looks at the judge tree.
@@ -593,13 +512,13 @@ class Examiner:
             if other != tree:
                 ran = await self._run_on(other, case.command, case.limit_seconds)
                 where = Tree.BROKEN if other == broken else Tree.BEFORE
-                runs.append(ran.on(where, _exit_text(ran.result)))
+                runs.append(ran.on(where, exit_text(ran.result)))
                 if not runs[-1].passed:
                     self._looking.add(case.command)
                     break
         return runs
 
-    async def _run_on(self, tree: str, command: str, limit: float = 0) -> _Ran:
+    async def _run_on(self, tree: str, command: str, limit: float = 0) -> Ran:
         await asyncio.to_thread(lambda: self.tree.write(tree, confined=self._confined()))
         self._written_at = clock()
         ran = await self._run_with_reports(command, self.tree, limit=limit)
@@ -612,7 +531,7 @@ class Examiner:
         tree: JudgeTree | None = None,
         only: tuple[str, ...] = (),
         limit: float = 0,
-    ) -> _Ran:
+    ) -> Ran:
         directory = await asyncio.to_thread(self.tree.new_directory)
         cwd, files = (tree.cwd, tree.root) if tree else (self._root, self._root)
         command = tree.command(check) if tree else check
@@ -647,7 +566,7 @@ class Examiner:
             changed = directory.stat().st_ctime_ns != empty
             removed = changed and not any(directory.iterdir())
             if _LOAD_FAILURES.get(result.exit_code or 0, "\0") in result.tail and not changed:
-                return _Ran(result=await self._run(run), report=TestReport())
+                return Ran(result=await self._run(run), report=TestReport())
             report = await asyncio.to_thread(
                 read_reports, directory, result.output, reporting.runners, reporting.scripts
             )
@@ -655,7 +574,7 @@ class Examiner:
                 report = report.model_copy(update={"faults": (*report.faults, _REMOVED)})
             if RunnerKind.GO in reporting.runners:
                 result = result.model_copy(update={"tail": go_text(result.tail)})
-            return _Ran(result=result, report=report.within(cwd))
+            return Ran(result=result, report=report.within(cwd))
         finally:
             await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 
@@ -672,86 +591,6 @@ def _asked(
     }
 
 
-def _only_new_tests(here: _Ran, there: _Ran, before: Before, inspection: Inspection) -> bool:
-    """Return whether a check runs only tests that are new, so that the judge tree has nothing to run."""
-    absent = sum(_is_absent(name, inspection) for name in there.report.failing)
-    if not here.reported or there.report.counts.run > absent or any(_ran(before.judged)):
-        return False
-    files = {change.path for change in inspection.checks if change.kind == "new"}
-    named = {name.partition("::")[0] for name in here.report.outcomes if "::" in name}
-    return bool(files) and all(name in files for name in named if "/" in name or "." in name)
-
-
-def _is_absent(name: str, inspection: Inspection) -> bool:
-    """Return whether this is a new module of tests, which is not there to load."""
-    new = {Path(change.path).stem for change in inspection.checks if change.kind == "new"}
-    known = {Path(path).stem for path in inspection.originals}
-    return name.endswith(NOT_LOADED) and name.removesuffix(NOT_LOADED) in new - known
-
-
-def _ran(outcomes: Mapping[str, str]) -> Iterable[str]:
-    return (name for name, outcome in outcomes.items() if outcome == "passed")
-
-
-def _lost(here: _Ran, there: _Ran, before: Before, inspection: Inspection) -> str:
-    if there.result.exit_code is None or not here.reported:
-        now_failed = [n for n in there.report.failing if before.judged.get(n) == "passed"]
-        named = f"{shortlist(now_failed, _NAMED)} failed" if now_failed else ""
-        return _exit_text(there.result) or named
-    now, then, known = here.report.outcomes, there.report.outcomes, before.judged
-    if not there.report.counts.run:
-        return "no test ran"
-    # A red test that is gone is the plan's business only; a name may be a number, which tells nothing.
-    excused = known if inspection.allowed else {}
-    failed = [
-        n
-        for n in there.report.failing
-        if now.get(n) != "failed"
-        and (n in now or excused.get(n) != "failed")
-        and not _is_absent(n, inspection)
-    ]
-    weak = [
-        n
-        for n, o in then.items()
-        if o in {"skipped", "xfailed"} and "passed" in (now.get(n), known.get(n))
-    ]
-    new = {
-        c.path for c in inspection.changes if c.kind != "deleted" and c.path in inspection.judged
-    }
-    gone = [
-        name
-        for name in dict.fromkeys((*_ran(known), *_ran(now)))
-        if name not in then
-        and (
-            (name in known and (name in now or not inspection.allowed))
-            or (name not in known and not new)
-        )
-    ]
-    parts = [
-        f"{shortlist(tuple(names), _NAMED)} {what}"
-        for names, what in ((failed, "failed"), (weak, "skipped"), (gone, "did not run"))
-        if names
-    ]
-    return ", ".join((*parts, *there.report.faults))
-
-
-def _noticing(here: _Ran, base: _Ran) -> tuple[str, ...]:
-    then = base.report.outcomes
-    missing = base.result.exit_code != 0
-    return tuple(
-        name
-        for name in _ran(here.report.outcomes)
-        if then.get(name) == "failed" or (name not in then and missing)
-    )
-
-
-def is_linter(command: str) -> bool:
-    """Return whether a check looks at sources without running tests, so that tests are its subject, too."""
-    reading = {"cd", "grep", "test", "["}
-    found = [one for _, one in placed_programs(command) if one and one[0] not in reading]
-    return bool(found) and all(map(lints, found))
-
-
 def _written(root: Path, paths: Iterable[str], since: int) -> tuple[str, ...]:
     """Return the files that were written since a time, whatever is in them now. Blocks."""
     found = []
@@ -760,8 +599,3 @@ def _written(root: Path, paths: Iterable[str], since: int) -> tuple[str, ...]:
             if (root / path).lstat().st_ctime_ns > since:
                 found.append(path)
     return tuple(found)
-
-
-def _exit_text(result: CommandResult) -> str:
-    status = f"exit status {result.exit_code}" if result.exit_code else ""
-    return "timed out" if result.exit_code is None else status

@@ -7,12 +7,8 @@ from pathlib import Path
 
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
-from ralph_tui.engine.verification.evidence.examine import (
-    Before,
-    CommandRun,
-    Examined,
-    Examiner,
-)
+from ralph_tui.engine.verification.evidence.examine import Examiner
+from ralph_tui.engine.verification.evidence.examined import Before, CommandRun, Examined
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.harness.real_processes import PYTHON_HERE

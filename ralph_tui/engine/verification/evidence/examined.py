@@ -1,0 +1,183 @@
+"""What is known of one check: how it runs and ended, and what a run on one tree shows beside another."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+
+from pydantic import Field
+
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.formatting import shortlist
+from ralph_tui.domain.verification.verification import Inputs, Place, TestCounts, Tree, TreeRun
+from ralph_tui.engine.verification.check_command import CommandResult
+from ralph_tui.engine.verification.evidence.check_names import lints
+from ralph_tui.engine.verification.evidence.reports import NOT_LOADED, TestReport
+from ralph_tui.engine.verification.evidence.runners import placed_programs
+from ralph_tui.engine.verification.evidence.trusted_base import Inspection
+from ralph_tui.engine.verification.judge_tree import Mount
+
+MOST_SHOWN = 5
+
+
+class CommandRun(Model):
+    """One run of a check: the command, its directory and its environment."""
+
+    command: str
+    check: str
+    """The command in the plan; `command` may have more options."""
+    cwd: Path
+    environment: dict[str, str]
+    keep: int = 0
+    """The number of bytes of output to return."""
+    writable: tuple[Path, ...] = ()
+    """Directories outside the project that the run may write to."""
+    mounts: tuple[Mount, ...] = ()
+    """What the sandbox shows in place of the project."""
+    limit_seconds: float = 0
+    """The time it may take; 0 for that of all checks."""
+
+
+RunCommand = Callable[[CommandRun], Awaitable[CommandResult]]
+"""Runs a command with the gate's sandbox and time limit."""
+
+
+class Before(Model):
+    """What is known of a check from before the work."""
+
+    outcomes: Mapping[str, str] | None = None
+    """The outcome of each test in place; None if they are not known."""
+    judged: Mapping[str, str] = {}
+    """The outcome of each test in the judge tree."""
+    green: bool | None = None
+    """Whether the check passed; None if it is not known."""
+
+
+class Examined(Model):
+    """The result of one check."""
+
+    result: CommandResult
+    faults: tuple[str, ...] = ()
+    run_faults: tuple[str, ...] = ()
+    """Faults in how the tests of a failed check ran."""
+    counts: TestCounts | None = None
+    before: TestCounts | None = None
+    failing: tuple[str, ...] = ()
+    inputs: Inputs = Inputs.UNCHANGED
+    changed: tuple[str, ...] = ()
+    place: Place = Place.HERE
+    outcomes: dict[str, str] = Field(default_factory=dict)
+    judged: dict[str, str] = Field(default_factory=dict)
+    runs: tuple[TreeRun, ...] = ()
+    flaky: tuple[str, ...] = ()
+    """Tests that failed at first and passed when they ran again."""
+    shown: bool = True
+    """Whether the check shows the work: it was red before, or its new tests notice the work."""
+    question: str = ""
+    """Why somebody has to judge what the check does not show on product code alone."""
+    rests_on: tuple[str, ...] = ()
+    """Changed files of the checks without which it does not pass."""
+    for_person: bool = False
+    """Whether only the plan or the person may agree."""
+
+    @property
+    def passed(self) -> bool:
+        return self.result.exit_code == 0 and not self.faults
+
+
+class Ran(Model):
+    """One run of a check, with the report of its runners."""
+
+    result: CommandResult
+    report: TestReport
+
+    @property
+    def reported(self) -> bool:
+        return bool(self.report.runners)
+
+    def on(self, tree: Tree, reason: str = "") -> TreeRun:
+        counts = self.report.counts if self.reported else None
+        return TreeRun(tree=tree, passed=not reason, counts=counts, reason=reason)
+
+
+def only_new_tests(here: Ran, there: Ran, before: Before, inspection: Inspection) -> bool:
+    """Return whether a check runs only tests that are new, so that the judge tree has nothing to run."""
+    absent = sum(_is_absent(name, inspection) for name in there.report.failing)
+    if not here.reported or there.report.counts.run > absent or any(_passed_in(before.judged)):
+        return False
+    files = {change.path for change in inspection.checks if change.kind == "new"}
+    named = {name.partition("::")[0] for name in here.report.outcomes if "::" in name}
+    return bool(files) and all(name in files for name in named if "/" in name or "." in name)
+
+
+def _is_absent(name: str, inspection: Inspection) -> bool:
+    """Return whether this is a new module of tests, which is not there to load."""
+    new = {Path(change.path).stem for change in inspection.checks if change.kind == "new"}
+    known = {Path(path).stem for path in inspection.originals}
+    return name.endswith(NOT_LOADED) and name.removesuffix(NOT_LOADED) in new - known
+
+
+def _passed_in(outcomes: Mapping[str, str]) -> Iterable[str]:
+    return (name for name, outcome in outcomes.items() if outcome == "passed")
+
+
+def lost_tests(here: Ran, there: Ran, before: Before, inspection: Inspection) -> str:
+    if there.result.exit_code is None or not here.reported:
+        now_failed = [n for n in there.report.failing if before.judged.get(n) == "passed"]
+        named = f"{shortlist(now_failed, MOST_SHOWN)} failed" if now_failed else ""
+        return exit_text(there.result) or named
+    now, then, known = here.report.outcomes, there.report.outcomes, before.judged
+    if not there.report.counts.run:
+        return "no test ran"
+    # A red test that is gone is the plan's business only; a name may be a number, which tells nothing.
+    excused = known if inspection.allowed else {}
+    failed = [
+        n
+        for n in there.report.failing
+        if now.get(n) != "failed"
+        and (n in now or excused.get(n) != "failed")
+        and not _is_absent(n, inspection)
+    ]
+    weak = [
+        n
+        for n, o in then.items()
+        if o in {"skipped", "xfailed"} and "passed" in (now.get(n), known.get(n))
+    ]
+    new = {
+        c.path for c in inspection.changes if c.kind != "deleted" and c.path in inspection.judged
+    }
+    gone = [
+        name
+        for name in dict.fromkeys((*_passed_in(known), *_passed_in(now)))
+        if name not in then
+        and (
+            (name in known and (name in now or not inspection.allowed))
+            or (name not in known and not new)
+        )
+    ]
+    parts = [
+        f"{shortlist(tuple(names), MOST_SHOWN)} {what}"
+        for names, what in ((failed, "failed"), (weak, "skipped"), (gone, "did not run"))
+        if names
+    ]
+    return ", ".join((*parts, *there.report.faults))
+
+
+def noticing(here: Ran, base: Ran) -> tuple[str, ...]:
+    then = base.report.outcomes
+    missing = base.result.exit_code != 0
+    return tuple(
+        name
+        for name in _passed_in(here.report.outcomes)
+        if then.get(name) == "failed" or (name not in then and missing)
+    )
+
+
+def is_linter(command: str) -> bool:
+    """Return whether a check looks at sources without running tests, so that tests are its subject, too."""
+    reading = {"cd", "grep", "test", "["}
+    found = [one for _, one in placed_programs(command) if one and one[0] not in reading]
+    return bool(found) and all(map(lints, found))
+
+
+def exit_text(result: CommandResult) -> str:
+    status = f"exit status {result.exit_code}" if result.exit_code else ""
+    return "timed out" if result.exit_code is None else status
