@@ -1,7 +1,5 @@
 """The shared corpus: no denial missed, nothing harmless blocked, every rewrite exact."""
 
-import json
-import os
 import re
 import tomllib
 from dataclasses import replace
@@ -9,41 +7,38 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import SafetySettings
+from ralph_tui.domain.phase import Phase
+from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.guard.analysis.judge import judge_command
+from ralph_tui.guard.check import check
 from ralph_tui.guard.core.policy import RULED, Policy
-from tests.cli.processes import ralph
+from ralph_tui.store.project import Project
 from tests.guard.corpora import ADVERSARIAL, CORPUS, by_text, classes
 from tests.tools.house import ROOT
 
 POLICY = Policy(root=Path("/work/proj"))
 
 
-def test_the_command_line_judges_every_line_as_its_author_did(tmp_path: Path) -> None:
-    """The shared corpus, and commands thought up beside it: `ralph guard check` as it is shipped.
+def test_every_line_is_judged_as_its_author_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shared corpus, and commands thought up beside it, by the policy of a new project.
 
     Its class runtime_only is not decidable from the text; test_shims.py runs such things for real.
     """
-    lines = [line for line in CORPUS if line["class"] != "runtime_only"] + ADVERSARIAL
-    root = str(tmp_path)
-    commands = [line["command"].replace(str(POLICY.root), root) for line in lines]
-    done = ralph(
-        "guard",
-        "check",
-        "--stdin",
-        cwd=tmp_path,
-        stdin="".join(json.dumps({"command": command}) + "\n" for command in commands),
-        environ={**os.environ, "HOME": "/home/me"},
-    )
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    monkeypatch.setenv("HOME", "/home/me")
+    policy = guard_policy(Project(tmp_path), load_settings(tmp_path), Phase.BUILDING)
     wrong = []
-    for line, command, answer in zip(lines, commands, answers, strict=True):
+    for line in [line for line in CORPUS if line["class"] != "runtime_only"] + ADVERSARIAL:
+        command = line["command"].replace(str(POLICY.root), str(tmp_path))
         expect = by_text(line["expect"])
         runs = {"deny": None, "allow": command, "rewrite": line.get("rewrite_to")}[expect]
+        answer = check(command, policy)
         if (answer["verdict"], answer["command"]) != (expect, runs):
             wrong.append((expect, command, answer["reason"]))
     assert not wrong
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.costly
