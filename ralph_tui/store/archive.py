@@ -1,10 +1,8 @@
 """Write and read archives of finished plans: `.ralph/archive/DATE-NAME/`, each complete or absent."""
 
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +14,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.store.io.files import (
     DamagedError,
     explained,
+    free_path,
     is_stale_temp,
     read_regular,
     stage,
@@ -57,8 +56,7 @@ def staged_archive(
         with explained("write to", layout.archive):
             layout.archive.mkdir(mode=0o700, exist_ok=True)
             _remove_stale(layout)
-            names = (name if number == 1 else f"{name}-{number}" for number in count(1))
-            final = next(one for one in names if not os.path.lexists(layout.archive / one))
+            final = free_path(layout.archive, name).name
             named = summary.model_copy(update={"name": final})
             _write_all(temp, {**files, SUMMARY: json_text(named).encode() + b"\n"})
         yield StagedArchive(named, temp, layout.archive / final)

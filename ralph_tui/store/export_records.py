@@ -92,25 +92,22 @@ def write_followed(layout: Layout, followed: FollowedFiles) -> None:
 
 def followed_names(root: Path) -> frozenset[str]:
     """Return the files that ralph itself keeps up to date, whose changes belong to no task."""
-    layout = layout_of(root)
-    if not layout.followed.exists():
-        return frozenset()
-    try:
-        return frozenset(file.path for file in read_followed(layout).files)
-    except StoreError:
-        return frozenset()  # the loop reports the damage
+    return frozenset(file.path for file in _followed(root))
 
 
 def current_names(root: Path) -> frozenset[str]:
     """Return the exported files whose content is exactly what ralph wrote last."""
+    return frozenset(file.path for file in _followed(root) if _is_own(root, file))
+
+
+def _followed(root: Path) -> tuple[FollowedFile, ...]:
     layout = layout_of(root)
     if not layout.followed.exists():
-        return frozenset()
+        return ()
     try:
-        followed = read_followed(layout).files
+        return read_followed(layout).files
     except StoreError:
-        return frozenset()  # the loop reports the damage
-    return frozenset(file.path for file in followed if _is_own(root, file))
+        return ()  # the loop reports the damage
 
 
 def _is_own(root: Path, file: FollowedFile) -> bool:

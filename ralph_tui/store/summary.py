@@ -4,6 +4,7 @@ A file that cannot be read counts as empty. The command that needs it reports th
 """
 
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -14,20 +15,20 @@ from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.io.files import DamagedError, read_regular
 from ralph_tui.store.io.strict_json import parse_object
 
-_UNREADABLE = (StoreError, DamagedError, ValidationError)
+R = TypeVar("R", ImplementationPlan, QuestionLog)
 
 
 def read_tasks(root: Path) -> tuple[Task, ...]:
-    try:
-        plan = read_regular(layout_of(root).plan)
-        return ImplementationPlan.model_validate(parse_object(plan or b"{}")).tasks
-    except _UNREADABLE:
-        return ()
+    return _read(root, "plan", ImplementationPlan).tasks
 
 
 def read_open_questions(root: Path) -> tuple[AskedQuestion, ...]:
+    return _read(root, "questions", QuestionLog).open()
+
+
+def _read(root: Path, name: str, model: type[R]) -> R:
     try:
-        log = read_regular(layout_of(root).questions)
-        return QuestionLog.model_validate(parse_object(log or b"{}")).open()
-    except _UNREADABLE:
-        return ()
+        data = read_regular(layout_of(root).document(name))
+        return model.model_validate(parse_object(data or b"{}"))
+    except (StoreError, DamagedError, ValidationError):
+        return model()

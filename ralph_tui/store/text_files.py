@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from ralph_tui.store.io.files import (
     DamagedError,
     append_durable,
     explained,
+    free_path,
     open_regular,
     read_regular,
     write_atomic,
@@ -103,9 +103,7 @@ def compact_learnings(
         raise StoreError(
             f"{layout.progress.name} changed during the compaction.", "Compact it again."
         )
-    stem = f"progress-{now:%Y%m%dT%H%M%S}"
-    names = chain([f"{stem}.txt"], (f"{stem}-{number}.txt" for number in count(2)))
-    copy = next(p for p in map(layout.memory_archive.joinpath, names) if not os.path.lexists(p))
+    copy = free_path(layout.memory_archive, f"progress-{now:%Y%m%dT%H%M%S}", ".txt")
     with explained("make the directory", copy.parent):
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_atomic(copy, before)
@@ -279,14 +277,12 @@ def require_room_for_spec(layout: Layout, name: str, text: str) -> None:
 def archive_plan(layout: Layout, now: datetime) -> Path | None:
     """Copy the plan to the feature's `session_history/plan-TIME.json`, and keep only the newest copies.
 
-    The name of a second copy within a second gets a number. Returns the copy, or None without a plan.
+    Returns the copy, or None without a plan.
     """
     data = read_regular(layout.plan)
     if data is None:
         return None
-    stem = f"plan-{now:%Y%m%dT%H%M%S}"
-    names = chain([f"{stem}.json"], (f"{stem}-{number}.json" for number in count(2)))
-    path = next(p for p in map(layout.kept_plans.joinpath, names) if not os.path.lexists(p))
+    path = free_path(layout.kept_plans, f"plan-{now:%Y%m%dT%H%M%S}", ".json")
     with explained("make the directory of", path):
         path.parent.mkdir(mode=0o700, exist_ok=True)
     write_atomic(path, data)

@@ -381,16 +381,6 @@ def test_truncation_never_makes_an_empty_plan(project: Project, data: st.DataObj
     assert not loaded.plan.is_finished
 
 
-def test_json_of_everything_written_is_plain(project: Project) -> None:
-    with_tasks(project, "a")
-    project.queue_injection("x")
-    for path in project.layout.dot.glob("*.json"):
-        for line in (
-            [path.read_text()] if path.name != "injections.json" else path.read_text().splitlines()
-        ):
-            assert isinstance(json.loads(line), dict)
-
-
 def test_where_files_have_no_second_names_a_damaged_one_is_copied_aside(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,5 @@
 import os
 import signal
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -77,24 +76,6 @@ def test_waiting_too_long_names_the_holder(project: Project) -> None:
         child.kill()
         child.wait()
         project.transact(count_up)  # the kernel freed it
-
-
-def test_a_thread_waits_for_another(project: Project) -> None:
-    entered, leave = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with write_lock(project.layout):
-            entered.set()
-            leave.wait(20)
-
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(hold)
-        assert entered.wait(20)
-        with pytest.raises(StoreError), write_lock(project.layout, timeout=0.02):
-            pass
-        leave.set()
-    with write_lock(project.layout, timeout=1):
-        pass
 
 
 def test_one_process_owns_the_loop(project: Project) -> None:

@@ -15,7 +15,6 @@ from ralph_tui.store.backup import mirror
 from ralph_tui.store.backup.check_store import BaseRecord, CheckStore, RequiredChecks
 from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.store.backup.restore import restore_from_mirror
-from ralph_tui.store.io.files import replace_file
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.journal.journal_location import move_journal
 from ralph_tui.store.project import Project
@@ -133,20 +132,6 @@ def test_a_home_that_cannot_be_written_is_told_once_and_stops_nobody(
     (told,) = project.damage()
     assert "Ralph cannot keep a copy of its state" in told
     assert "git clean" in told
-
-
-def test_only_what_changed_is_copied(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    worked_on(project)
-    put: list[str] = []
-
-    def noted(target: Path, data: bytes) -> None:
-        put.append(target.name)
-        replace_file(target, data)
-
-    monkeypatch.setattr(mirror, "replace_file", noted)
-    project.transact(count_up)
-    names = [".ralph--implementation_plan.json", ".ralph--state.json", "intent.json"]
-    assert sorted(put) == names
 
 
 def test_a_restore_that_fails_leaves_no_half_of_a_project(

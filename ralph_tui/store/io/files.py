@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
@@ -87,6 +88,12 @@ def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True)
 
 def temp_path(target: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+
+
+def free_path(directory: Path, stem: str, suffix: str = "") -> Path:
+    """Return a path where nothing is yet; the name gets a number if it is taken."""
+    names = (f"{stem}{f'-{n}' if n > 1 else ''}{suffix}" for n in count(1))
+    return next(path for path in map(directory.joinpath, names) if not os.path.lexists(path))
 
 
 def is_stale_temp(temp: Path) -> bool:

@@ -2,13 +2,13 @@
 
 import contextlib
 import errno
-import os
 from datetime import datetime
 from pathlib import Path
 
 from ralph_tui.store.io.files import (
     explained,
     file_stamp,
+    free_path,
     read_regular,
     sync_directory,
     write_atomic,
@@ -26,11 +26,7 @@ def set_aside(path: Path, now: datetime, *, is_replaced: bool = False) -> Path:
         is_replaced: Whether the caller is about to replace the file, so that it keeps its first name, too. A
             document then exists at all times, even after a crash.
     """
-    aside = path.with_name(f"{path.name}.corrupt-{file_stamp(now)}")
-    number = 1
-    while os.path.lexists(aside):
-        number += 1
-        aside = path.with_name(f"{path.name}.corrupt-{file_stamp(now)}.{number}")
+    aside = free_path(path.parent, f"{path.name}.corrupt-{file_stamp(now)}")
     with explained("set aside", path):
         if not is_replaced:
             path.rename(aside)

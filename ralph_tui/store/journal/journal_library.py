@@ -1,5 +1,6 @@
 """Read the journal's history once, and then only new events. Blocks, so call it in a thread."""
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from ralph_tui.domain.events import Event, GateFinished
 from ralph_tui.domain.features import FeatureFilter
-from ralph_tui.domain.view.metrics import Metric
+from ralph_tui.domain.view.metrics import MEASURED, Meter, Metric
 from ralph_tui.domain.view.run_history import (
     HISTORY_EVENTS,
     RunHistory,
@@ -16,11 +17,15 @@ from ralph_tui.domain.view.run_history import (
 )
 from ralph_tui.store.journal.event_scanner import Progress, Scan, line_start
 from ralph_tui.store.journal.journal import last_run, read_events
-from ralph_tui.store.journal.metrics_cache import MeasuredJournal
 from ralph_tui.store.layout import Layout
 
 MAX_EVENTS = 50_000
 """The maximum number of events shown for one iteration, which normally has hundreds."""
+
+_BUILD = re.compile(rb"uv\s+(?:sync|build)")
+_STARTED = re.compile(rb'"type":"tool_started","tool_id":"([^"]*)"')
+_FINISHED = re.compile(rb'"type":"tool_finished","tool_id":"([^"]*)"')
+_CAPACITY = re.compile(rb'"context_capacity":(\d+)')
 
 RECENT = 8 * 1024 * 1024
 """The number of bytes at the end of a long journal that are read first."""
@@ -51,8 +56,13 @@ class JournalLibrary:
         self.unreadable = 0
         """Lines that could not be read."""
         self._measuring = threading.Lock()
-        self._counted: FeatureFilter | None = None
-        self._measured = MeasuredJournal(self.path)
+        self._begin_measuring(None)
+
+    def _begin_measuring(self, past: FeatureFilter | None) -> None:
+        self._meter, self._counted, self._measured = Meter(past), past, 0
+        self._builds: set[bytes] = set()
+        """Ids of the build commands that are running."""
+        self._capacity = b""
 
     def refresh(self, progress: Progress | None = None) -> RunHistory:
         """Read the journal up to now; return the history. Only the first call takes long."""
@@ -128,6 +138,31 @@ class JournalLibrary:
         """Return the seven success metrics of the feature. Only the first call takes long."""
         with self._measuring:
             past = self._past()
-            if self._was_replaced(self._measured.offset) or past != self._counted:
-                self._measured, self._counted = MeasuredJournal(self.path, past), past
-            return self._measured.metrics(progress)
+            if self._was_replaced(self._measured) or past != self._counted:
+                self._begin_measuring(past)
+            scan = Scan(
+                self.path, MEASURED, start=self._measured, progress=progress, accepts=self._counts
+            )
+            for found in scan:
+                self._meter.feed(found.event)
+                self._measured = found.end
+            self._measured = scan.end
+            return self._meter.metrics
+
+    def _counts(self, line: bytes) -> bool:
+        """Skip tool calls and usage reports, which are most of a journal, except builds and changes of the window."""
+        if call := _STARTED.search(line):
+            is_build = _BUILD.search(line) is not None
+            if is_build:
+                self._builds.add(call[1])
+            return is_build
+        if call := _FINISHED.search(line):
+            is_build = call[1] in self._builds
+            self._builds.discard(call[1])
+            return is_build
+        if window := _CAPACITY.search(line):
+            is_known, self._capacity = window[1] == self._capacity, window[1]
+            if b'"type":"usage_reported"' in line:
+                return not is_known
+            self._builds.clear()  # a call does not outlive its run
+        return True
