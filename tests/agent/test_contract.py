@@ -24,7 +24,7 @@ from ralph_tui.engine.core.ports import (
     TurnEnded,
     TurnUsage,
 )
-from ralph_tui.engine.prompts.tool_schemas import tool_specs
+from ralph_tui.engine.prompts.tool_schemas import PHASE_RALPH_TOOLS, tool_specs
 from ralph_tui.guard.core.policy import PHASE_TOOLS
 from tests.harness.model import cli_environment, serving
 
@@ -86,7 +86,7 @@ def spec(cwd: Path, phase: Phase = Phase.BUILDING) -> SessionSpec:
         cwd=cwd,
         system_prompt="Be brief.",
         tools=PHASE_TOOLS[phase],
-        ralph_tools=tool_specs(),
+        ralph_tools=tool_specs(*PHASE_RALPH_TOOLS[Phase.BUILDING]),
         model="sonnet",
         max_api_retries=1,
     )
@@ -129,7 +129,7 @@ async def test_the_cli_offers_exactly_the_tools_of_the_phase_and_tells_its_usage
     assert isinstance(wire, list)
     names = {t["name"] for t in wire if isinstance(t, dict)}
     expected = {("Agent" if n == "Task" else n) for n in PHASE_TOOLS[phase]}
-    ours = {f"mcp__ralph__{t.name}" for t in tool_specs()}
+    ours = {f"mcp__ralph__{t.name}" for t in tool_specs(*PHASE_RALPH_TOOLS[Phase.BUILDING])}
     assert names - {PLACEHOLDER} == expected | ours
     reports = [i for i in items if isinstance(i, TurnUsage)]
     assert reports[0].usage.context == 7 + 11 + 13 + 17

@@ -9,7 +9,7 @@ from ralph_tui.config.settings import Settings
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.core.ports import SessionSpec
-from ralph_tui.engine.prompts.tool_schemas import tool_specs
+from ralph_tui.engine.prompts.tool_schemas import PHASE_RALPH_TOOLS, tool_specs
 from ralph_tui.engine.safety.phase_extensions import check_extras
 from ralph_tui.engine.session.spec import spec_maker
 from ralph_tui.store.project import Project
@@ -30,11 +30,13 @@ def test_the_notebook_tool_is_offered_where_there_is_a_notebook(tmp_path: Path) 
 
 
 def test_a_tools_schema_names_only_what_a_model_needs() -> None:
-    for spec in tool_specs(Phase.BUILDING):
+    for spec in tool_specs(*PHASE_RALPH_TOOLS[Phase.BUILDING]):
         text = json.dumps(spec.input_schema)
         assert "maxLength" not in text
         assert "default" not in text
-    (add,) = [s for s in tool_specs(Phase.BUILDING) if s.name == "ralph_add_task"]
+    (add,) = [
+        s for s in tool_specs(*PHASE_RALPH_TOOLS[Phase.BUILDING]) if s.name == "ralph_add_task"
+    ]
     properties = add.input_schema["properties"]
     assert isinstance(properties, dict)
     assert {"id", "description", "verification_criteria"} <= set(properties)

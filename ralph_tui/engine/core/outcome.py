@@ -13,15 +13,17 @@ from ralph_tui.domain.run.breaker import RecoveryAction
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.core.ports import Failure
 
-_FATAL = {
-    FailureClass.AUTHENTICATION: (LoopStatus.ERROR, ExitCode.ERROR),
-    FailureClass.BILLING: (LoopStatus.ERROR, ExitCode.ERROR),
-    FailureClass.BAD_REQUEST: (LoopStatus.ERROR, ExitCode.ERROR),
-    FailureClass.SETUP: (LoopStatus.ERROR, ExitCode.ERROR),
-    FailureClass.OVERLOADED: (LoopStatus.ERROR, ExitCode.ERROR),
-    FailureClass.NETWORK: (LoopStatus.ERROR, ExitCode.ERROR),
-    FailureClass.USAGE_LIMIT: (LoopStatus.USAGE_LIMIT, ExitCode.USAGE_LIMIT),
-}
+_FATAL = frozenset(
+    {
+        FailureClass.AUTHENTICATION,
+        FailureClass.BILLING,
+        FailureClass.BAD_REQUEST,
+        FailureClass.SETUP,
+        FailureClass.OVERLOADED,
+        FailureClass.NETWORK,
+        FailureClass.USAGE_LIMIT,
+    }
+)
 """Failures that another iteration cannot get past."""
 
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
@@ -116,7 +118,9 @@ def fatal_end(failure: Failure | None, *, outage: str = "") -> End | None:
     """
     if failure is None or failure.kind not in _FATAL:
         return None
-    status, code = _FATAL[failure.kind]
+    status, code = LoopStatus.ERROR, ExitCode.ERROR
+    if failure.kind is FailureClass.USAGE_LIMIT:
+        status, code = LoopStatus.USAGE_LIMIT, ExitCode.USAGE_LIMIT
     reason = (
         f"the API was unavailable for {outage}: {failure.message}" if outage else failure.message
     )

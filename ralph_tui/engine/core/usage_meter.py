@@ -2,7 +2,7 @@
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
-from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.run.context_budget import ContextBudget, TokenUsage
 from ralph_tui.engine.core.ports import TurnUsage
 
 
@@ -35,20 +35,19 @@ class UsageMeter:
         if self._follow_model and usage.context_window:
             changes["total_capacity"] = usage.context_window
         self.budget = self.budget.model_copy(update=changes)
-        return ev.UsageReported(
-            context_tokens=self.budget.current_usage,
-            context_capacity=self.budget.total_capacity,
-            usage=usage.usage,
-            costs=self.costs,
-        )
+        return self._report(usage.usage)
 
     def add_cost(self, usd: float) -> ev.UsageReported:
         """Add the cost of another session, such as a reviewer's, and return the event to emit."""
         self._spent = self._spent.add(usd)
         self.costs = self.costs.add(usd)
+        return self._report(TokenUsage())
+
+    def _report(self, usage: TokenUsage) -> ev.UsageReported:
         return ev.UsageReported(
             context_tokens=self.budget.current_usage,
             context_capacity=self.budget.total_capacity,
+            usage=usage,
             costs=self.costs,
         )
 

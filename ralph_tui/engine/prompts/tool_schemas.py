@@ -164,30 +164,19 @@ _TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
         Memory,
         False,
     ),
-)
-
-_BUILDING = tuple(name for name, *_ in _TOOLS)
-
-_PLANNING_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     (
         "ralph_submit_plan",
         "Submit the whole plan; replaces all tasks that are not complete.",
         SubmitPlan,
         False,
     ),
-)
-_VALIDATION_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     ("ralph_submit_report", "Submit the validation report.", SubmitReport, False),
-)
-_REVIEW_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     (
         "ralph_submit_review",
         "Submit one verdict for each numbered criterion, with quoted evidence.",
         SubmitReview,
         False,
     ),
-)
-_COMPACTION_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     (
         "ralph_submit_learnings",
         "Submit the shorter list of learnings, all at once.",
@@ -195,16 +184,10 @@ _COMPACTION_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
         False,
     ),
 )
-_ALL = {
-    entry[0]: entry
-    for entry in (
-        *_TOOLS,
-        *_PLANNING_TOOLS,
-        *_VALIDATION_TOOLS,
-        *_REVIEW_TOOLS,
-        *_COMPACTION_TOOLS,
-    )
-}
+
+_ALL = {entry[0]: entry for entry in _TOOLS}
+
+_BUILDING = tuple(name for name in _ALL if not name.startswith("ralph_submit_"))
 
 PHASE_RALPH_TOOLS: Mapping[Phase, tuple[str, ...]] = {
     Phase.DISCOVERY: ("ralph_append_learning",),
@@ -221,23 +204,7 @@ PHASE_RALPH_TOOLS: Mapping[Phase, tuple[str, ...]] = {
 INPUTS: Mapping[str, type[ToolInput]] = {name: entry[2] for name, entry in _ALL.items()}
 
 
-def tool_specs(phase: Phase = Phase.BUILDING) -> tuple[ToolSpec, ...]:
-    return _specs(PHASE_RALPH_TOOLS[phase])
-
-
-def review_tool_specs() -> tuple[ToolSpec, ...]:
-    return _specs(tuple(entry[0] for entry in _REVIEW_TOOLS))
-
-
-def compaction_tool_specs() -> tuple[ToolSpec, ...]:
-    return _specs(tuple(entry[0] for entry in _COMPACTION_TOOLS))
-
-
-def learning_tool_specs() -> tuple[ToolSpec, ...]:
-    return _specs(PHASE_RALPH_TOOLS[Phase.DISCOVERY])
-
-
-def _specs(names: tuple[str, ...]) -> tuple[ToolSpec, ...]:
+def tool_specs(*names: str) -> tuple[ToolSpec, ...]:
     return tuple(
         ToolSpec(
             name=name,

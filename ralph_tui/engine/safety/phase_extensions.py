@@ -27,13 +27,8 @@ SKILL_FILE = "SKILL.md"
 
 
 def extras_of(settings: Settings, phase: Phase) -> PhaseExtras:
-    phases = settings.phases
-    return {
-        Phase.DISCOVERY: phases.discovery,
-        Phase.PLANNING: phases.planning,
-        Phase.BUILDING: phases.building,
-        Phase.VALIDATION: phases.validation,
-    }[phase]
+    extras: PhaseExtras = getattr(settings.phases, phase.value)
+    return extras
 
 
 def skill_directories(extras: PhaseExtras, root: Path) -> tuple[Path, ...]:

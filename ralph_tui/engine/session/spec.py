@@ -15,12 +15,7 @@ from ralph_tui.engine.core.ports import SessionSpec
 from ralph_tui.engine.core.project_tree import files_of
 from ralph_tui.engine.prompts.prompts import builtin_template, system_prompt
 from ralph_tui.engine.prompts.subagents import sub_agents
-from ralph_tui.engine.prompts.tool_schemas import (
-    compaction_tool_specs,
-    learning_tool_specs,
-    review_tool_specs,
-    tool_specs,
-)
+from ralph_tui.engine.prompts.tool_schemas import PHASE_RALPH_TOOLS, tool_specs
 from ralph_tui.engine.safety.phase_extensions import (
     extras_of,
     prepared_servers,
@@ -145,7 +140,7 @@ def spec_maker(
         cwd=project.root,
         system_prompt=_system_prompt(project, settings, phase, checks),
         tools=tools,
-        ralph_tools=tool_specs(phase),
+        ralph_tools=tool_specs(*PHASE_RALPH_TOOLS[phase]),
         sub_agents=sub_agents(phase, extras.without_tools),
         mcp_servers=prepared_servers(extras),
         skills=skill_directories(extras, project.root),
@@ -182,10 +177,20 @@ def step_spec(spec: SessionSpec, project: Project, settings: Settings, model: st
     return spec.model_copy(
         update={
             "system_prompt": prompt,
-            "ralph_tools": learning_tool_specs(),
+            "ralph_tools": tool_specs("ralph_append_learning"),
             "model": model or spec.model,
         }
     )
+
+
+_NOTHING_ELSE: Mapping[str, object] = {
+    "sub_agents": (),
+    "mcp_servers": {},
+    "skills": (),
+    "setting_sources": (),
+    "sandbox": None,
+}
+"""What a session without commands goes without."""
 
 
 def compaction_spec(spec: SessionSpec) -> SessionSpec:
@@ -194,12 +199,8 @@ def compaction_spec(spec: SessionSpec) -> SessionSpec:
         update={
             "system_prompt": builtin_template("compact_system.md"),
             "tools": (),
-            "ralph_tools": compaction_tool_specs(),
-            "sub_agents": (),
-            "mcp_servers": {},
-            "skills": (),
-            "setting_sources": (),
-            "sandbox": None,
+            "ralph_tools": tool_specs("ralph_submit_learnings"),
+            **_NOTHING_ELSE,
         }
     )
 
@@ -211,13 +212,9 @@ def review_spec(spec: SessionSpec, directory: Path, settings: Settings) -> Sessi
             "cwd": directory,
             "system_prompt": builtin_template("review_system.md"),
             "tools": READ_TOOLS,
-            "ralph_tools": review_tool_specs(),
-            "sub_agents": (),
-            "mcp_servers": {},
-            "skills": (),
-            "setting_sources": (),
+            "ralph_tools": tool_specs("ralph_submit_review"),
+            **_NOTHING_ELSE,
             "max_turns": MOST_TURNS,
             "model": settings.models.review or settings.models.primary,
-            "sandbox": None,
         }
     )

@@ -309,14 +309,8 @@ class TaskTools:
             f"Needs your decision: {result.question}. To accept the work as it is: `ralph complete {task.id}`. "
             f"To let the task change its checks: `ralph edit {task.id} --may-change-checks`, then `ralph retry {task.id}`."
         )
-        blockers = (*self._task.blockers, blocker)
-        if not await self._task.settle(
-            f"blocked: {blocker}", TaskStatus.BLOCKED, blockers=blockers
-        ):
-            return self._withdrawn()
-        return ToolAnswer(
-            text=f"The checks pass, but {result.question}. The person will decide. Stop now."
-        )
+        answer = f"The checks pass, but {result.question}. The person will decide. Stop now."
+        return await self._blocked(blocker, ToolAnswer(text=answer))
 
     async def _rejected_by_reviewer(self, review: Review) -> ToolAnswer:
         self.last_review = review
@@ -324,7 +318,7 @@ class TaskTools:
             return rt.error(
                 f"NOT YET: the claim could not be reviewed ({review.failure}). Claim again once."
             )
-        rejections = (self._task.task.review_rejections if self._task.task else 0) + 1
+        rejections = self._rejections + 1
         if rejections < MAX_REJECTIONS:
             await self._task.change("a reviewer rejected the claim", review_rejections=rejections)
             objections = "\n".join(f"- {text}" for text in review.objections)
@@ -332,15 +326,12 @@ class TaskTools:
                 "NOT YET: the checks passed, but a reviewer who read the files rejected this:\n"
                 f"{objections}\nDo what is missing, then claim again. The next rejection blocks the task."
             )
-        blocker = f"Needs your decision: {review.result_text}"
-        blockers = (*self._task.blockers, blocker)
-        await self._task.settle(
-            f"blocked: {blocker}",
-            TaskStatus.BLOCKED,
-            blockers=blockers,
-            review_rejections=rejections,
+        answer = "The reviewer rejected it again. The person will decide. Stop now."
+        return await self._blocked(
+            f"Needs your decision: {review.result_text}",
+            ToolAnswer(text=answer),
+            rejections=rejections,
         )
-        return ToolAnswer(text="The reviewer rejected it again. The person will decide. Stop now.")
 
     def _already_settled(self) -> ToolAnswer:
         status = self._task.status.value if self._task.status else "removed"
@@ -357,13 +348,24 @@ class TaskTools:
             return refused
         if self._task.settled is not None:
             return self._already_settled()
-        blockers = (*self._task.blockers, block.reason)
+        answer = {"task_id": block.task_id, "status": "blocked", "next": "Stop now."}
+        return await self._blocked(block.reason, rt.answer(answer))
+
+    async def _blocked(
+        self, blocker: str, answer: ToolAnswer, *, rejections: int | None = None
+    ) -> ToolAnswer:
+        """Block the task and return the answer, unless the person withdrew the task."""
         settled = await self._task.settle(
-            f"blocked: {block.reason}", TaskStatus.BLOCKED, blockers=blockers
+            f"blocked: {blocker}",
+            TaskStatus.BLOCKED,
+            blockers=(*self._task.blockers, blocker),
+            review_rejections=self._rejections if rejections is None else rejections,
         )
-        if not settled:
-            return self._withdrawn()
-        return rt.answer({"task_id": block.task_id, "status": "blocked", "next": "Stop now."})
+        return answer if settled else self._withdrawn()
+
+    @property
+    def _rejections(self) -> int:
+        return self._task.task.review_rejections if self._task.task else 0
 
     async def _request_check_change(self, wanted: rt.CheckChange) -> ToolAnswer:
         """Ask the person about changed check files; block the task if no one is there to answer."""
@@ -402,15 +404,9 @@ class TaskTools:
             f"Needs your decision on changed checks: {', '.join(names)}. The agent says: {reason} "
             f"To allow it: `ralph edit {task.id} --may-change-checks`, then `ralph retry {task.id}`."
         )
-        blockers = (*task.blockers, blocker)
-        settled = await self._task.settle(
-            f"blocked: {blocker}", TaskStatus.BLOCKED, blockers=blockers
-        )
-        if not settled:
-            return self._withdrawn()
-        return rt.answer(
-            {"status": "blocked", "why": "Nobody is available to decide.", "next": "Stop now."}
-        )
+        why = "Nobody is available to decide."
+        answer = rt.answer({"status": "blocked", "why": why, "next": "Stop now."})
+        return await self._blocked(blocker, answer)
 
     async def _add_task(self, wanted: rt.NewTask) -> ToolAnswer:
         def change(docs: Documents) -> Outcome[ToolAnswer]:
