@@ -1,16 +1,17 @@
 """Typed events, the only interface between the engine and the faces.
 
-Every event has `type`, `seq` and `time`. `seq` increases by one within a project's journal. Transient
-events, such as live text, are for open screens only: they have `seq` 0 and are not journaled.
+`seq` increases by one within a project's journal. A new event is one class here, and its sentence in `present`.
 """
 
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
+from pydantic.fields import FieldInfo
 
 from ralph_tui.domain.base import Amount, Count, Record, Timestamp
 from ralph_tui.domain.costs import CostLimits, CostMeter, Money
@@ -94,11 +95,20 @@ class Event(Record):
 
     transient: ClassVar[bool] = False
 
-    if TYPE_CHECKING:
-        type: str  # a literal in every kind
-
     seq: Count = 0
     time: Timestamp | None = None
+    type: str = ""  # the name of the class, such as `loop_started`
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        cls.model_fields["type"] = FieldInfo(annotation=cast("type", Literal[kind]), default=kind)
+
+
+class Transient(Event):
+    """An event for open screens only, such as live text. It has `seq` 0 and is not journaled."""
+
+    transient: ClassVar[bool] = True
 
 
 class Standing(Event):
@@ -131,7 +141,6 @@ class Standing(Event):
 class LoopStarted(Standing):
     """The loop started and took the project's lock."""
 
-    type: Literal["loop_started"] = "loop_started"
     run_id: str
     pid: int = 0
 
@@ -139,7 +148,6 @@ class LoopStarted(Standing):
 class LoopFinished(Event):
     """The run ended. This is its last event; `reason` says why it ended."""
 
-    type: Literal["loop_finished"] = "loop_finished"
     status: LoopStatus
     reason: str
     exit_code: int
@@ -162,7 +170,6 @@ class LoopFinished(Event):
 class PhaseChanged(Event):
     """The project moved to another phase."""
 
-    type: Literal["phase_changed"] = "phase_changed"
     phase: Phase
     reason: str = ""
 
@@ -170,7 +177,6 @@ class PhaseChanged(Event):
 class PlanLoaded(Event):
     """The whole plan was read: at the start, and whenever it was changed outside of the loop."""
 
-    type: Literal["plan_loaded"] = "plan_loaded"
     tasks: tuple[Task, ...]
     source: Literal["start", "disk", "here"] = "start"
     """`disk` is a change by somebody else, `here` a change by the person on this screen."""
@@ -187,7 +193,6 @@ PLANNED = "planned"
 class TaskChanged(Event):
     """A task changed or was added."""
 
-    type: Literal["task_changed"] = "task_changed"
     task: Task
     reason: str = ""
 
@@ -195,7 +200,6 @@ class TaskChanged(Event):
 class IterationStarted(Event):
     """Ralph chose a task and starts an attempt at it."""
 
-    type: Literal["iteration_started"] = "iteration_started"
     iteration: Count
     task_id: str
     title: str = ""
@@ -207,7 +211,6 @@ class IterationStarted(Event):
 class IterationFinished(Event):
     """An attempt ended."""
 
-    type: Literal["iteration_finished"] = "iteration_finished"
     iteration: Count
     task_id: str
     outcome: IterationOutcome
@@ -223,19 +226,15 @@ class IterationFinished(Event):
 class SessionStarted(Event):
     """The CLI reported a new session."""
 
-    type: Literal["session_started"] = "session_started"
     session_id: str
     model: str = ""
     tools: tuple[str, ...] = ()
     cli_version: str = ""
 
 
-class TextDelta(Event):
+class TextDelta(Transient):
     """The model wrote a piece of text. For open screens only."""
 
-    transient: ClassVar[bool] = True
-
-    type: Literal["text_delta"] = "text_delta"
     text: str
     parent_id: str | None = None
 
@@ -243,7 +242,6 @@ class TextDelta(Event):
 class AssistantText(Event):
     """The model finished a block of text, which replaces the deltas before it."""
 
-    type: Literal["assistant_text"] = "assistant_text"
     text: str
     parent_id: str | None = None
 
@@ -251,7 +249,6 @@ class AssistantText(Event):
 class ToolStarted(Event):
     """The model called a tool. For a call by a sub-agent, `parent_id` is the tool call that started the sub-agent."""
 
-    type: Literal["tool_started"] = "tool_started"
     tool_id: str
     name: str
     input: dict[str, JsonValue] = Field(default_factory=dict)
@@ -261,7 +258,6 @@ class ToolStarted(Event):
 class ToolRewritten(Event):
     """The guard changed a command before it ran."""
 
-    type: Literal["tool_rewritten"] = "tool_rewritten"
     tool_id: str
     before: str
     after: str
@@ -271,7 +267,6 @@ class ToolRewritten(Event):
 class ToolDenied(Event):
     """The guard refused a call."""
 
-    type: Literal["tool_denied"] = "tool_denied"
     tool_id: str
     name: str
     rule: str
@@ -285,7 +280,6 @@ class ToolDenied(Event):
 class ToolAllowed(Event):
     """A call that needed permission may run."""
 
-    type: Literal["tool_allowed"] = "tool_allowed"
     tool_id: str
     name: str
     rule: str
@@ -298,7 +292,6 @@ class ToolAllowed(Event):
 class ToolFinished(Event):
     """A tool call ended. `output` is bounded and inert."""
 
-    type: Literal["tool_finished"] = "tool_finished"
     tool_id: str
     name: str = ""
     outcome: ToolOutcome
@@ -312,7 +305,6 @@ class ToolFinished(Event):
 class UsageReported(Event):
     """The context and cost after a model response. Sub-agents count toward the cost, not the context."""
 
-    type: Literal["usage_reported"] = "usage_reported"
     context_tokens: Count
     context_capacity: Count
     usage: TokenUsage = Field(default_factory=TokenUsage)
@@ -324,7 +316,6 @@ class UsageReported(Event):
 class GateStarted(Event):
     """The model claimed that a task is complete, and the gate runs its checks."""
 
-    type: Literal["gate_started"] = "gate_started"
     task_id: str
     notes: str = ""
     commands: tuple[str, ...] = ()
@@ -333,7 +324,6 @@ class GateStarted(Event):
 class GateChecked(Event):
     """One check of the gate ended."""
 
-    type: Literal["gate_checked"] = "gate_checked"
     task_id: str
     receipt: Receipt
 
@@ -341,7 +331,6 @@ class GateChecked(Event):
 class ReviewStarted(Event):
     """A reviewer started to check criteria that no command covers."""
 
-    type: Literal["review_started"] = "review_started"
     task_id: str
     criteria: tuple[str, ...]
     model: str = ""
@@ -350,7 +339,6 @@ class ReviewStarted(Event):
 class ReviewFinished(Event):
     """The reviewer gave its verdicts, or could not."""
 
-    type: Literal["review_finished"] = "review_finished"
     task_id: str
     review: Review
 
@@ -358,7 +346,6 @@ class ReviewFinished(Event):
 class GateFinished(Event):
     """The gate accepted or rejected a claim."""
 
-    type: Literal["gate_finished"] = "gate_finished"
     task_id: str
     passed: bool
     unverified: bool = False
@@ -372,7 +359,6 @@ class GateFinished(Event):
 class WorkCommitted(Event):
     """Ralph committed the work of complete tasks."""
 
-    type: Literal["work_committed"] = "work_committed"
     task_ids: tuple[str, ...]
     iteration: Count = 0
     commit: str
@@ -386,7 +372,6 @@ class WorkCommitted(Event):
 class RepositoryChanged(Event):
     """The repository changed during a run, but not what the agent builds on. The run continues."""
 
-    type: Literal["repository_changed"] = "repository_changed"
     summary: str = ""
     """What changed besides the commits."""
     commits: tuple[str, ...] = ()
@@ -398,7 +383,6 @@ class RepositoryChanged(Event):
 class StepStarted(Event):
     """A step around the work started."""
 
-    type: Literal["step_started"] = "step_started"
     step: str
     kind: str
     """The step's type, such as `command`."""
@@ -413,7 +397,6 @@ class StepStarted(Event):
 class StepFinished(Event):
     """A step ended or was skipped."""
 
-    type: Literal["step_finished"] = "step_finished"
     step: str
     kind: str
     what: str = ""
@@ -436,7 +419,6 @@ class StepFinished(Event):
 class WorkUndone(Event):
     """The person undid a task. The task is pending again."""
 
-    type: Literal["work_undone"] = "work_undone"
     task_id: str
     iterations: tuple[int, ...] = ()
     files: tuple[str, ...] = ()
@@ -448,7 +430,6 @@ class WorkUndone(Event):
 class LearningRecorded(Event):
     """A line was appended to progress.txt."""
 
-    type: Literal["learning_recorded"] = "learning_recorded"
     category: str
     text: str
 
@@ -456,7 +437,6 @@ class LearningRecorded(Event):
 class InjectionQueued(Event):
     """A person gave guidance for the next iteration."""
 
-    type: Literal["injection_queued"] = "injection_queued"
     id: str
     text: str
 
@@ -464,7 +444,6 @@ class InjectionQueued(Event):
 class InjectionConsumed(Event):
     """Guidance was added to an iteration's prompt."""
 
-    type: Literal["injection_consumed"] = "injection_consumed"
     ids: tuple[str, ...]
     iteration: Count
 
@@ -472,21 +451,18 @@ class InjectionConsumed(Event):
 class QuestionAsked(Event):
     """The agent asked a question and waits for the answer."""
 
-    type: Literal["question_asked"] = "question_asked"
     question: AskedQuestion
 
 
 class QuestionAnswered(Event):
     """A question was answered, declined or withdrawn."""
 
-    type: Literal["question_answered"] = "question_answered"
     question: AskedQuestion
 
 
 class ApprovalRequested(Event):
     """The loop waits for a decision of the person."""
 
-    type: Literal["approval_requested"] = "approval_requested"
     kind: ApprovalKind
     summary: str = ""
 
@@ -494,7 +470,6 @@ class ApprovalRequested(Event):
 class ApprovalGiven(Event):
     """A requested decision was made."""
 
-    type: Literal["approval_given"] = "approval_given"
     kind: ApprovalKind
     approved: bool
     reason: str = ""
@@ -504,7 +479,6 @@ class ApprovalGiven(Event):
 class NobodyAnswered(Event):
     """Nobody answered or decided in the time that the settings allow, so the run ends."""
 
-    type: Literal["nobody_answered"] = "nobody_answered"
     about: str
     """What was asked, such as `approval of the plan`."""
     seconds: Amount
@@ -514,7 +488,6 @@ class NobodyAnswered(Event):
 class SpecsChecked(Event):
     """Ralph read the specs and checked their form."""
 
-    type: Literal["specs_checked"] = "specs_checked"
     valid: tuple[str, ...] = ()
     problems: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
@@ -522,7 +495,6 @@ class SpecsChecked(Event):
 class ValidationFinished(Event):
     """A validation report was accepted."""
 
-    type: Literal["validation_finished"] = "validation_finished"
     round: Count
     passed: bool
     failures: tuple[str, ...] = ()
@@ -532,7 +504,6 @@ class ValidationFinished(Event):
 class LimitWait(Event):
     """The loop waits for a usage limit to reset, or until somebody retries or stops."""
 
-    type: Literal["limit_wait"] = "limit_wait"
     until: Timestamp
     message: str = ""
 
@@ -540,21 +511,18 @@ class LimitWait(Event):
 class LimitWaitEnded(Event):
     """The wait for a usage limit is over."""
 
-    type: Literal["limit_wait_ended"] = "limit_wait_ended"
     why: str = ""
 
 
 class AllowanceReported(Event):
     """The used share of a subscription's window changed by at least one percent."""
 
-    type: Literal["allowance_reported"] = "allowance_reported"
     allowance: Allowance
 
 
 class HandoffStarted(Event):
     """The context reached the hand-off threshold, and the session writes its notes."""
 
-    type: Literal["handoff_started"] = "handoff_started"
     reason: str
     percent: Amount
 
@@ -562,7 +530,6 @@ class HandoffStarted(Event):
 class HandoffFinished(Event):
     """MEMORY.md was written for the next session."""
 
-    type: Literal["handoff_finished"] = "handoff_finished"
     path: str
     summarised: bool = True
     """False if the model gave no summary and ralph wrote what it knew."""
@@ -571,7 +538,6 @@ class HandoffFinished(Event):
 class BreakerChanged(Event):
     """The circuit breaker changed, after an iteration or a reset."""
 
-    type: Literal["breaker_changed"] = "breaker_changed"
     breaker: CircuitBreaker
     reason: str = ""
 
@@ -579,7 +545,6 @@ class BreakerChanged(Event):
 class LimitReached(Event):
     """A limit stopped an iteration or the loop."""
 
-    type: Literal["limit_reached"] = "limit_reached"
     kind: str
     value: Money
     limit: Money
@@ -589,7 +554,6 @@ class LimitReached(Event):
 class ApiRetry(Event):
     """The CLI waits before it retries a model request."""
 
-    type: Literal["api_retry"] = "api_retry"
     attempt: Count
     max_attempts: Count
     delay_seconds: Amount
@@ -600,7 +564,6 @@ class ApiRetry(Event):
 class AgentFailed(Event):
     """A session ended because of an error."""
 
-    type: Literal["agent_failed"] = "agent_failed"
     failure: FailureClass
     message: str
     hint: str = ""
@@ -610,33 +573,26 @@ class AgentFailed(Event):
 class PauseRequested(Event):
     """Somebody asked for a pause."""
 
-    type: Literal["pause_requested"] = "pause_requested"
     now: bool = False
 
 
 class LoopPaused(Event):
     """The loop paused and waits until somebody resumes it."""
 
-    type: Literal["loop_paused"] = "loop_paused"
-
 
 class LoopResumed(Event):
     """The loop continues, or the requested pause was withdrawn."""
-
-    type: Literal["loop_resumed"] = "loop_resumed"
 
 
 class LimitsChanged(Event):
     """Somebody changed limits or models of this run. Only the changed fields are set."""
 
-    type: Literal["limits_changed"] = "limits_changed"
     adjusted: Adjusted
 
 
 class FilesUnfinished(Event):
     """The list of incomplete project files changed. Ralph uses the last valid version of each."""
 
-    type: Literal["files_unfinished"] = "files_unfinished"
     names: tuple[str, ...] = ()
     """The incomplete files, for example while an editor writes them; empty when all are complete again."""
 
@@ -644,35 +600,27 @@ class FilesUnfinished(Event):
 class StopRequested(Event):
     """Somebody asked the loop to stop."""
 
-    type: Literal["stop_requested"] = "stop_requested"
     now: bool = False
 
 
 class Notice(Event):
     """Something a person should know, such as a damaged file that was set aside."""
 
-    type: Literal["notice"] = "notice"
     level: Literal["info", "warning", "error"] = "info"
     text: str
 
 
-class LoopFound(Event):
+class LoopFound(Transient):
     """A screen attached to a loop in another process and has read its past events. For open screens only."""
 
-    transient: ClassVar[bool] = True
-
-    type: Literal["loop_found"] = "loop_found"
     pid: Count
     host: str = ""
     since: Timestamp | None = None
 
 
-class ProjectRead(Standing):
+class ProjectRead(Transient, Standing):
     """A screen read a project whose loop is not running. For open screens only."""
 
-    transient: ClassVar[bool] = True
-
-    type: Literal["project_read"] = "project_read"
     unworkable: str = ""
     """Why the plan cannot be built as it is."""
     finished: bool = False
@@ -683,38 +631,29 @@ class ProjectRead(Standing):
     """The end of the last run."""
 
 
-class ProjectUnreadable(Event):
+class ProjectUnreadable(Transient):
     """The project cannot be read at the moment, so earlier events may be out of date. For open screens only."""
 
-    transient: ClassVar[bool] = True
-
-    type: Literal["project_unreadable"] = "project_unreadable"
     reason: str
 
 
-class CatchingUp(Event):
+class CatchingUp(Transient):
     """A screen reads the past events of a loop in another process, until `loop_found`. For open screens only."""
 
-    transient: ClassVar[bool] = True
-
-    type: Literal["catching_up"] = "catching_up"
     pid: Count
     percent: Count = 0
 
 
-class LoopLost(Event):
+class LoopLost(Transient):
     """The loop in another process ended, or its process is gone. For open screens only."""
 
-    transient: ClassVar[bool] = True
-
-    type: Literal["loop_lost"] = "loop_lost"
     pid: Count
 
 
 KINDS = tuple(
     kind
     for kind in tuple(globals().values())
-    if isinstance(kind, type) and issubclass(kind, Event) and "type" in kind.model_fields
+    if isinstance(kind, type) and issubclass(kind, Event) and not kind.__subclasses__()
 )
 """Every kind of event, in the order of this file."""
 

@@ -36,17 +36,6 @@ class BreakerState(StrEnum):
     HALF_OPEN = "half_open"
 
 
-class RecoveryAction(StrEnum):
-    """What the loop does about repeated failures."""
-
-    NONE = "none"
-    RETRY = "retry"
-    SKIP_CURRENT_TASK = "skip_current_task"
-    HANDOFF = "handoff"
-    REGENERATE_PLAN = "regenerate_plan"
-    MANUAL_INTERVENTION = "manual_intervention"
-
-
 class IterationVerdict(Model):
     """The result of an iteration, as far as the breaker needs it."""
 
@@ -337,19 +326,8 @@ def _count(count: int, *, on: bool) -> int:
 
 
 REGENERATE_BELOW = 0.5
-"""A stagnating plan is remade if less than this share of it is complete."""
+"""A plan without progress is remade if less than this share of it is complete. Later a person decides."""
 
 
-def recovery_for(plan: ImplementationPlan, breaker: CircuitBreaker) -> RecoveryAction:
-    """Choose a recovery: remake the plan if the loop stagnates, otherwise let a person decide."""
-    signal = breaker.tripped()
-    if signal is not None and signal.name == "stagnation":
-        return recovery_of_plan(plan)
-    return RecoveryAction.MANUAL_INTERVENTION
-
-
-def recovery_of_plan(plan: ImplementationPlan) -> RecoveryAction:
-    """Choose a recovery for a plan without progress: remake it early on, otherwise let a person decide."""
-    if plan.completion_percentage < REGENERATE_BELOW:
-        return RecoveryAction.REGENERATE_PLAN
-    return RecoveryAction.MANUAL_INTERVENTION
+def should_remake(plan: ImplementationPlan) -> bool:
+    return plan.completion_percentage < REGENERATE_BELOW

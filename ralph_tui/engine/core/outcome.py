@@ -9,7 +9,6 @@ from ralph_tui.domain.events import AgentFailed, FailureClass, LoopStatus
 from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import RalphState
-from ralph_tui.domain.run.breaker import RecoveryAction
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.core.ports import Failure
 
@@ -37,7 +36,7 @@ class End(Model):
     reason: str
     exit_code: ExitCode
     hint: str = ""
-    recovery: RecoveryAction = RecoveryAction.NONE
+    remakes_plan: bool = False
     """The recovery when the breaker is open."""
 
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from ralph_tui.domain.project_state import ApprovalKind, Phase, StopMode
-from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, RecoveryAction, recovery_for
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, should_remake
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, nothing_ready, stopped_end
@@ -38,10 +38,11 @@ async def recover_open_breaker(
         limit: The end by another limit, if one is reached; then the person is not asked.
     """
     docs = run.docs
-    action = recovery_for(docs.plan, docs.breaker)
-    end = open_breaker_end(docs.breaker).model_copy(update={"recovery": action})
+    signal = docs.breaker.tripped()
+    remakes = signal is not None and signal.name == "stagnation" and should_remake(docs.plan)
+    end = open_breaker_end(docs.breaker).model_copy(update={"remakes_plan": remakes})
     reason = end.reason
-    if action is RecoveryAction.REGENERATE_PLAN and request.only is None:
+    if remakes and request.only is None:
         return end
     plan = docs.plan
     waits = bool(plan.tasks) and not plan.ready() and plan.get_current_task() is None

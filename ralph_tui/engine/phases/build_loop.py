@@ -10,7 +10,7 @@ from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import Begun, ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import Injection, Phase, StopMode
-from ralph_tui.domain.run.breaker import RecoveryAction, recovery_of_plan
+from ralph_tui.domain.run.breaker import should_remake
 from ralph_tui.domain.run.oscillation import Files, restored_iteration, seen
 from ralph_tui.engine.context import RunContext, SpecFor, session_meter
 from ralph_tui.engine.control.request import RunRequest
@@ -229,8 +229,8 @@ class BuildLoop:
             if await self._finished.reopen(self._run):
                 return None
             plan = self._docs.plan
-            action = recovery_of_plan(plan) if self._blocked_a_task else RecoveryAction.NONE
-            return nothing_ready(plan).model_copy(update={"recovery": action})
+            remakes = self._blocked_a_task and should_remake(plan)
+            return nothing_ready(plan).model_copy(update={"remakes_plan": remakes})
         rules = await asyncio.to_thread(self._run.gate.rules)
         if not may_start(task, self._run.settings.phases.building, rules):
             await self._block_unverifiable(task)

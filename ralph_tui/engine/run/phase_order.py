@@ -9,7 +9,6 @@ from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
-from ralph_tui.domain.run.breaker import RecoveryAction
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, complete_end, stopped_end
 from ralph_tui.engine.decisions.ask_person import decide
@@ -193,7 +192,7 @@ class PhaseOrder:
         plan. Otherwise it ends for the reason that stopped the old plan.
         """
         can_approve = self._request.interactive or self._request.assume_yes
-        wanted = end.recovery is RecoveryAction.REGENERATE_PLAN and can_approve
+        wanted = end.remakes_plan and can_approve
         if not wanted or self._has_replanned or self._request.only is not None:
             return False
         return await asyncio.to_thread(self._has_specs)
