@@ -182,7 +182,6 @@ def _kind_of_message(facts: ResultFacts) -> FailureClass:
 
 
 def exit_reason(error: Exception) -> str:
-    """Return a short description of how the CLI ended."""
     words = one_line(str(error).partition("\nError output:")[0], 300)
     if "write to process" in words or "write to terminated process" in words:
         return "the process ended"

@@ -151,7 +151,6 @@ def check_address(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def rejected_login_hint(environ: Mapping[str, str]) -> str:
-    """Return which setting of the person's the API rejected."""
     how = login(environ)
     if how in KEY_VARIABLES:
         return f"Replace the key in {how}, which comes from your environment. If you have a Claude login, unset it."
@@ -159,7 +158,6 @@ def rejected_login_hint(environ: Mapping[str, str]) -> str:
 
 
 def address_hint(environ: Mapping[str, str]) -> str:
-    """Return which address was not reached, if the person set one."""
     url = environ.get(VARIABLE, "").strip()
     host = urlsplit(url).netloc.rpartition("@")[2] or one_line(url, 80)
     text = f"The address is {host} ({VARIABLE}, from your environment). No attempt was counted."

@@ -74,7 +74,6 @@ def launch_script(python: str, cli: str) -> str:
 
 
 def bundled_cli() -> Path | None:
-    """Return the CLI inside the SDK's wheel, or None."""
     import claude_agent_sdk
 
     path = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"

@@ -190,7 +190,6 @@ class ClaudeSession:
         )
 
     async def _not_started(self, why: str) -> CliStartError:
-        """End what has started, and return the error to raise."""
         await asyncio.to_thread(end_marked, SESSION_MARK, self._mark)
         stderr = one_line(" / ".join(self._last_stderr), MAX_STDERR_CHARS)
         words = f' Last output: "{stderr}"' if stderr else ""

@@ -60,7 +60,6 @@ class FollowedFiles(Record):
 
 
 def read_followed(layout: Layout) -> FollowedFiles:
-    """Return the files that are kept up to date."""
     try:
         data = read_regular(layout.followed)
         followed = FollowedFiles.model_validate_json(data) if data else FollowedFiles()

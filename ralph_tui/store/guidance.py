@@ -73,7 +73,6 @@ def render(old: tuple[Line, ...], pending: tuple[Injection, ...]) -> bytes:
 
 
 def readable(text: bytes) -> str:
-    """Return the beginning of a line for display."""
     try:
         return decode(text)[:60]
     except DamagedError:

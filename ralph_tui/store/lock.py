@@ -124,7 +124,6 @@ class LoopLock:
         self._identity: tuple[int, int] | None = None
 
     def acquire(self, run_id: str) -> None:
-        """Become the owner of the loop."""
         from filelock import Timeout
 
         path = self._layout.lock
@@ -181,7 +180,6 @@ class LoopLock:
         return owner if owner is not None and owner.feature == self._layout.feature else None
 
     def require_free(self) -> None:
-        """Refuse when a process runs the loop."""
         project_dir.require(self._layout)
         owner = self.owner()
         if owner is not None:

@@ -133,7 +133,6 @@ class Project:
         )
 
     def create(self) -> None:
-        """Create `.ralph` and its missing directories."""
         if not os.path.lexists(self.layout.dot) or mirror.missing_state(self.root):
             self._mirror.renew()
         project_dir.make(self.layout)

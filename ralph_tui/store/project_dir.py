@@ -11,7 +11,6 @@ PRIVATE = 0o700
 
 
 def make(layout: Layout) -> None:
-    """Create `.ralph` and its missing directories."""
     dot = layout.dot
     if not layout.root.is_dir():
         raise StoreError(f"{layout.root} is not a directory.", "Create it first.")
@@ -29,7 +28,6 @@ def make(layout: Layout) -> None:
 
 
 def require(layout: Layout) -> None:
-    """Check that `.ralph` is a directory inside the project."""
     dot = layout.dot
     if dot.is_symlink():
         # realpath, because `Path.resolve` raises a RuntimeError for circular links.

@@ -52,7 +52,6 @@ def with_text(texts: Sequence[TypedText], kind: str, text: str) -> tuple[TypedTe
 
 
 def read_typed(layout: Layout) -> tuple[TypedText, ...]:
-    """Return all kept texts, oldest first."""
     try:
         data = read_regular(layout.typed) or b""
     except DamagedError as error:

@@ -51,7 +51,6 @@ async def _changes(
 
 
 def watched_files(layout: Layout) -> Mapping[str, tuple[Path, ...]]:
-    """Return the files behind each document name."""
     return {
         "state": (layout.state,),
         "plan": (layout.plan,),

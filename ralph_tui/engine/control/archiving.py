@@ -162,7 +162,6 @@ def _specs(layout: Layout) -> list[tuple[Path, bytes]]:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return a file's bytes, or None if there is no such file."""
     try:
         return read_regular(path)
     except DamagedError as error:

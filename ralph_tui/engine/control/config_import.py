@@ -111,7 +111,6 @@ class ConfigImport:
         return path is not None and path.is_file()
 
     def write(self) -> None:
-        """Write the settings, and record which one-time steps are done."""
         if read_text(self._config) != self._old:
             raise ConfigError(
                 f"{self._config} changed during the import. Nothing was written.",

@@ -231,7 +231,6 @@ class Controls:
         )
 
     def add_task(self, fields: TaskFields) -> Task:
-        """Add a task to the plan under a free id; return the task."""
         return self._change_plan("you added it", lambda plan: added(plan, fields))[1].tasks[-1]
 
     def move_task(self, task_id: str, step: int) -> bool:

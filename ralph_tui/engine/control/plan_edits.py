@@ -61,7 +61,6 @@ def _allowed(plan: ImplementationPlan, task_id: str, why_not: Callable[[Task], s
 
 
 def find_open(plan: ImplementationPlan, task_id: str) -> Task:
-    """Return the task with this id, which must not be complete."""
     return _allowed(plan, task_id, why_not_change)
 
 

@@ -86,7 +86,6 @@ def export_plan(
 
 
 def unfollow(project: Project, given: str) -> str:
-    """Stop keeping a file current; return its path in the project."""
     name = name_in(project.root, _writable_path(project.root, given))
     with write_lock(project.layout):
         before = read_followed(project.layout)

@@ -233,7 +233,6 @@ def _with_ends(points: Sequence[Point], current: str) -> tuple[Point, ...]:
 def _chosen(
     plan: ImplementationPlan, points: Sequence[Point], wanted: str
 ) -> tuple[Task, tuple[Point, ...]]:
-    """Return the task and the iterations to undo, oldest first."""
     number = wanted.removeprefix("#")
     if plan.task(wanted) is None and number.isascii() and number.isdigit():
         found = [point for point in points if point.iteration == int(number)]

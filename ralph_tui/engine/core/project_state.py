@@ -83,7 +83,6 @@ class ProjectState:
         return self._docs
 
     async def open(self) -> Documents:
-        """Read every document and emit the whole plan."""
         async with self._lock:
             is_observer = self._describe is not None
             if not is_observer:

@@ -355,8 +355,6 @@ def _decision(run: RunContext, kind: ApprovalKind) -> Approval | None:
 async def decide_in_their_place(
     run: RunContext, kind: ApprovalKind, *, approved: bool, reason: str, by: str
 ) -> None:
-    """Decide what still waits for the person's decision."""
-
     def change(docs: Documents) -> Documents:
         asked = docs.state.approval
         if asked is None or asked.kind is not kind or asked.approved is not None:

@@ -62,7 +62,6 @@ def permission_of(
 
 
 def argument_of(call: ToolCall) -> str:
-    """Return the arguments of a call as inert text for the person."""
     if call.name == "Bash":
         return inert(str(call.input.get("command", "")))
     if len(call.input) == 1:

@@ -160,7 +160,6 @@ class RunLimits:
         return stopped_end(reason, "Run again, or raise --max-iterations.")
 
     async def wait_while_paused(self) -> None:
-        """Wait while the loop is paused, and report the pause once."""
         project_state = self._run.project_state
         while (
             state := project_state.docs.state

@@ -69,7 +69,6 @@ class ValidationImages:
 
     @property
     def seen(self) -> tuple[Seen, ...]:
-        """The output that was kept, and a note on how much was not."""
         more = (
             Seen(tool="", text=f"{self._more} more results were not kept") if self._more else None
         )

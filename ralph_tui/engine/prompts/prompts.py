@@ -95,7 +95,6 @@ def _filled(template: str, places: Mapping[str, str], source: str) -> str:
 
 
 def _bounded(text: str) -> str:
-    """Cut off a long text, so that it leaves room for the work."""
     if len(text) <= PLACEHOLDER_LIMIT:
         return text
     return f"{text[:PLACEHOLDER_LIMIT]}\n(cut here, after {PLACEHOLDER_LIMIT:,} of {len(text):,} characters)\n"
@@ -313,7 +312,6 @@ def wrap_up_note(percent: float) -> str:
 
 
 def reminder(task_id: str, red_gate: str) -> str:
-    """Return the reminder for a model that stops without a claim."""
     if red_gate:
         return (
             f"Task {task_id} is not complete: the last claim was rejected.\n{red_gate}\n"

@@ -127,7 +127,7 @@ def run_started(
     shared = {
         name: value
         for name, value in project_read(project, settings, docs)
-        if name in ev.Standing.model_fields
+        if name in ev.Standing.model_fields and name != "type"
     }
     if request:
         shared["request"] = request
@@ -135,7 +135,6 @@ def run_started(
 
 
 def project_read(project: Project, settings: Settings, docs: Documents) -> ev.ProjectRead:
-    """Return the state of a project that no loop works on."""
     from ralph_tui.engine.verification.detection.project_checks import (
         checks_of,  # slow to import, so not before the first paint
     )

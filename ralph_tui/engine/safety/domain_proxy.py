@@ -180,7 +180,6 @@ def _proxy_authorization(address: SplitResult) -> str:
 
 
 async def _relay(near: Streams, far: Streams) -> None:
-    """Pass bytes both ways until both sides are done."""
     try:
         async with asyncio.TaskGroup() as both:
             both.create_task(_copy_stream(near[0], far[1]))

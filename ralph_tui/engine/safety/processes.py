@@ -120,7 +120,6 @@ class Watchdog:
         )
 
     async def stop(self) -> None:
-        """Let the watchdog end what is left, and wait for it."""
         process = self._process
         if process is None or process.stdin is None:
             return

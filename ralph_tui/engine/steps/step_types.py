@@ -214,7 +214,6 @@ _BUILT_IN_TYPES: Mapping[str, Callable[[], StepType]] = {
 
 
 def step_types(steps: Mapping[str, StepSettings]) -> Mapping[str, StepType]:
-    """Create the type of each enabled step, by the step's name."""
     return {
         name: _create(name, step.type)
         for name, step in steps.items()
@@ -237,7 +236,6 @@ def _create(step: str, kind: str) -> StepType:
 
 
 def _loaded(step: str, point: EntryPoint) -> StepType:
-    """Load the step type of a package and create an instance."""
     package = point.dist.name if point.dist is not None else point.value
     hint = f"Repair or remove the package {package}, or set steps.{step}.enabled to false."
     try:

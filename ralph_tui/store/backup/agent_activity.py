@@ -49,7 +49,6 @@ class Activity(Record):
     at: float = 0.0
 
     def covers(self, moment: float) -> bool:
-        """Return whether a command was running at that moment."""
         ended = any(b - SLACK_SECONDS <= moment <= e + SLACK_SECONDS for b, e in self.spans)
         start = min(self.running, default=None)
         if ended or start is None:

@@ -77,7 +77,6 @@ class CheckStore:
 
     @property
     def _home(self) -> Path:
-        """The directory of all stored files."""
         return mirror_of(self._root) / "checks"
 
     def load(self) -> BaseRecord:

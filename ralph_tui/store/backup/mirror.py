@@ -278,7 +278,6 @@ def _signature(path: Path) -> Signature:
 
 
 def mirrored(layout: Layout) -> Iterator[Path]:
-    """Yield each file that is copied."""
     yield from map(layout.document, COPIED)
     if layout.specs.is_dir():
         yield from sorted(path for path in layout.specs.glob("*.md") if path.is_file())[:100]

@@ -223,7 +223,6 @@ def sync_directory(directory: Path) -> None:
 
 
 def read_regular(path: Path, *, limit: int = MAX_BYTES) -> bytes | None:
-    """Return a file's bytes, or None when there is no such file."""
     with explained("read", path):
         try:
             descriptor = os.open(write_target(path), os.O_RDONLY | _NOFOLLOW | _NONBLOCK)

@@ -65,7 +65,6 @@ def first_line_object(data: bytes) -> dict[str, JsonValue] | None:
 
 
 def decode(data: bytes) -> str:
-    """Decode UTF-8, or UTF-16 with a byte-order mark."""
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         return data.decode(encoding)

@@ -77,7 +77,6 @@ class JournalWriter:
             return event.model_copy(update={"seq": seq, "time": self._clock()})
 
     def write(self, events: Sequence[Event]) -> None:
-        """Append stamped events and flush them to the disk."""
         lines = [json_text(event).encode() + b"\n" for event in events if not event.transient]
         if not lines:
             return
