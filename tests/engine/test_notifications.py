@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from ralph_tui.config.settings import NotifySettings
+from ralph_tui.config.settings import NotifySettings, Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
 from ralph_tui.domain.errors import ConfigError
@@ -21,8 +21,8 @@ from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.run import webhook as posting
 from ralph_tui.engine.run.notifications import Notification, NotificationSandbox, Notifier
 from ralph_tui.engine.run.webhook import Webhook, WebhookError, webhook_of
-from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.store.io.files import utc_now
+from ralph_tui.store.project import Project
 from tests.harness.waiting import until
 
 OK = b"HTTP/1.1 204 No Content\r\n\r\n"
@@ -61,8 +61,7 @@ async def hook_of(answer: bytes = OK) -> AsyncIterator[Hook]:
 
 
 def room_in(root: Path) -> NotificationSandbox:
-    environment: Callable[[], Mapping[str, str]] = lambda: {"PATH": "/usr/bin:/bin"}  # noqa: E731
-    return NotificationSandbox(root, lambda: CommandSandbox(root, None), environment)
+    return NotificationSandbox(Project(root), Settings(), None, {"PATH": "/usr/bin:/bin"})
 
 
 def notifier_for(

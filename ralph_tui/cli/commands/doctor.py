@@ -101,7 +101,7 @@ async def _send_test(
 ) -> Mapping[str, str]:
     import asyncio
 
-    from ralph_tui.engine.run.notifications import Notification, deliver, notification_sandbox
+    from ralph_tui.engine.run.notifications import Notification, NotificationSandbox, deliver
     from ralph_tui.engine.safety.command_sandbox import confine
     from ralph_tui.store.project import Project
 
@@ -114,5 +114,5 @@ async def _send_test(
         root=str(root),
         reason="a person asked for a test",
     )
-    room = notification_sandbox(Project(root), settings, held.sandbox, os.environ)
+    room = NotificationSandbox(Project(root), settings, held.sandbox, os.environ)
     return await deliver(notification, settings.notify.commands, webhook, room)

@@ -9,10 +9,9 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from types import MappingProxyType
 
 from pydantic import Field
 
@@ -104,52 +103,40 @@ def shown(text: str) -> str:
     return one_line(redact(text), MAX_TEXT_CHARS)
 
 
-def notification_sandbox(
-    project: Project,
-    settings: Settings,
-    held: Sandbox | None,
-    everything: Mapping[str, str],
-    marks: Mapping[str, str] = MappingProxyType({}),
-) -> "NotificationSandbox":
-    """Return the environment of notification commands: the sandbox of steps, with the project read-only.
+@dataclass(frozen=True)
+class NotificationSandbox:
+    """Where notification commands run: like steps, in a sandbox and without keys, with the project read-only.
 
-    Args:
+    Attributes:
         held: The sandbox for commands; None for no sandbox.
     """
 
-    def sandbox() -> CommandSandbox:
-        # The agent may have written the command's script, and its changes would now count as the person's.
-        own = os.path.realpath(project.root)
-        closed = held and held.model_copy(update={"deny_write": (*held.deny_write, own)})
-        return CommandSandbox(project.root, closed, settings.safety.sandbox_exceptions)
-
-    def environment() -> Mapping[str, str]:
-        policy = guard_policy(project, settings, Phase.BUILDING)
-        return gate_environment(agent_environment(policy, everything), marks)
-
-    return NotificationSandbox(project.root, sandbox, environment)
-
-
-@dataclass(frozen=True)
-class NotificationSandbox:
-    """Where notification commands run: like steps, in a sandbox and without keys.
-
-    Attributes:
-        sandbox: Makes a separate sandbox, since the run's is closed before the end of the run is reported.
-    """
-
-    root: Path
-    sandbox: Callable[[], CommandSandbox]
-    environment: Callable[[], Mapping[str, str]]
+    project: Project
+    settings: Settings
+    held: Sandbox | None
+    everything: Mapping[str, str]
+    marks: Mapping[str, str] = field(default_factory=dict)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[CommandSandbox]:
-        sandbox = self.sandbox()
+        sandbox = self._sandbox()
         await sandbox.open()
         try:
             yield sandbox
         finally:
             await asyncio.shield(sandbox.close())
+
+    def _sandbox(self) -> CommandSandbox:
+        """Make a separate sandbox, since the run's is closed before the end of the run is reported."""
+        # The agent may have written the command's script, and its changes would now count as the person's.
+        root, held = self.project.root, self.held
+        own = os.path.realpath(root)
+        closed = held and held.model_copy(update={"deny_write": (*held.deny_write, own)})
+        return CommandSandbox(root, closed, self.settings.safety.sandbox_exceptions)
+
+    def environment(self) -> Mapping[str, str]:
+        policy = guard_policy(self.project, self.settings, Phase.BUILDING)
+        return gate_environment(agent_environment(policy, self.everything), self.marks)
 
 
 async def deliver(
@@ -187,7 +174,10 @@ async def _run_all(commands: Sequence[str], body: bytes, room: NotificationSandb
         async with room.opened() as sandbox:
             environment = await asyncio.to_thread(room.environment)
             return await asyncio.gather(
-                *(_run_one(command, body, room.root, sandbox, environment) for command in commands)
+                *(
+                    _run_one(command, body, room.project.root, sandbox, environment)
+                    for command in commands
+                )
             )
     except (RalphError, OSError) as error:
         return [str(error)] * len(commands)
@@ -240,7 +230,7 @@ class Notifier:
         self._project_fields = {
             "project": shown(project),
             "feature": feature,
-            "root": str(room.root),
+            "root": str(room.project.root),
         }
         self._progress: dict[str, object] = {}
         self._waiting: list[AskedQuestion | ev.ApprovalRequested] = []
@@ -361,16 +351,7 @@ class Notifier:
     ) -> Notification:
         asked = [_question(one) for one in pending if isinstance(one, AskedQuestion)]
         kinds = [one.kind.value for one in pending if isinstance(one, ev.ApprovalRequested)]
-        figures = end.model_dump(
-            include={
-                "iterations",
-                "tasks_complete",
-                "tasks_total",
-                "cost_usd",
-                "seconds",
-                "exit_code",
-            }
-        )
+        figures = end.model_dump(include=_FIGURES)
         return self._notification(
             happening,
             shown(end.reason),
@@ -380,6 +361,8 @@ class Notifier:
             **figures,
         )
 
+
+_FIGURES = {"iterations", "tasks_complete", "tasks_total", "cost_usd", "seconds", "exit_code"}
 
 _VERBS: Mapping[NotifyEvent, str] = {
     "waiting": "is waiting for you",

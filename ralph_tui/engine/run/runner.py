@@ -37,7 +37,7 @@ from ralph_tui.engine.decisions.permission_questions import withdraw_stale_quest
 from ralph_tui.engine.limits.run_limits import QuotaWatch, RunLimits
 from ralph_tui.engine.phases.phase_session import Stage
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work, require_verifiable
-from ralph_tui.engine.run.notifications import Notifier, notification_sandbox
+from ralph_tui.engine.run.notifications import NotificationSandbox, Notifier
 from ralph_tui.engine.run.phase_order import PhaseOrder
 from ralph_tui.engine.run.startup import begin_run, run_started
 from ralph_tui.engine.run.verify_task import make_gate
@@ -501,7 +501,7 @@ def _notifier(
     return Notifier(
         settings.notify,
         webhook_of(settings.notify.webhook, everything),
-        notification_sandbox(project, settings, confinement.sandbox, everything, marks),
+        NotificationSandbox(project, settings, confinement.sandbox, everything, marks),
         project=settings.project.name or project.root.resolve().name,
         feature=project.layout.feature,
         waits=request.interactive,
