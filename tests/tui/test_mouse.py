@@ -21,7 +21,7 @@ async def test_a_double_click_on_the_breaker_opens_it(open_app: Open) -> None:
         await pilot.press("3")
         await until(pilot, lambda: ralph(pilot).dashboard.breaker.size.height > 0)
         await pilot.click("BreakerPanel", offset=(6, 1), times=2)
-        await until(pilot, lambda: "output collapse" in screen_text(ralph(pilot)))
+        await until(pilot, lambda: "▶ breaker" in screen_text(ralph(pilot)))
 
 
 async def test_a_click_beside_a_dialog_closes_it(open_app: Open) -> None:
@@ -76,7 +76,7 @@ async def test_what_the_mouse_has_marked_is_what_is_copied_and_the_way_out_is_sa
         await pilot.mouse_up(offset=(column + 16, row))
         await pilot.press(key)
         await until(pilot, lambda: app.clipboard == "Running the tests")
-        unsure = "Copied 1 line. If your clipboard did not change, press E to save a file instead."
+        unsure = "Copied 1 line. If your clipboard did not change, press Y to save a file, too."
         await until(pilot, lambda: unsure in toasts(app))
         await pilot.press(key)
         await until(pilot, lambda: "Copied 1 line." in toasts(app))

@@ -16,7 +16,7 @@ from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.saving import save, share
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.screens.dialogs.command_palette import open_palette
-from ralph_tui.tui.screens.dialogs.details import BreakerDetail, TaskDetail, ToolDetail
+from ralph_tui.tui.screens.dialogs.details import TaskDetail, ToolDetail
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from ralph_tui.tui.screens.dialogs.menu import DETAILS, TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
@@ -80,7 +80,7 @@ class ViewHandlers:
         elif isinstance(chosen, Task):
             await self._task(chosen)
         elif isinstance(chosen, CircuitBreaker):
-            self._app.push_screen(BreakerDetail(chosen))
+            await self._pages.open("why", view="breaker")
         else:
             here = self._app.screen
             detail = await asyncio.to_thread(detail_of, chosen, self._app.glyphs)

@@ -1,4 +1,4 @@
-"""Shows a task, an entry of the stream or the circuit breaker in full."""
+"""Shows a task or an entry of the stream in full."""
 
 import asyncio
 from collections.abc import Iterable
@@ -10,11 +10,9 @@ from textual.widgets import Static
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import TaskHistory
-from ralph_tui.present.sections.breaker_signals import breaker_parts
 from ralph_tui.present.sections.task_parts import task_parts
 from ralph_tui.present.text.diffs import Diff, read_diff
 from ralph_tui.present.text.parts import Part
@@ -25,20 +23,6 @@ from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.screens.dialogs.text_reader import ReaderPart, TextReader
 from ralph_tui.tui.widgets.diff_view import DiffView, diff_views
-
-
-class BreakerDetail(TextReader):
-    """Shows each signal of the breaker and how near it is to its threshold."""
-
-    def __init__(self, breaker: CircuitBreaker) -> None:
-        super().__init__()
-        self._breaker = breaker
-
-    def reader_title(self) -> str:
-        return "circuit breaker"
-
-    def blocks(self) -> list[Part]:
-        return breaker_parts(self._breaker, self.app.glyphs)
 
 
 class TaskDetail(TextReader):

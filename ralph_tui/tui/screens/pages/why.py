@@ -52,9 +52,10 @@ class WhyPage(Page):
     tabs = getters.query_one(ViewTabs)
     text = getters.query_one("#text", TextView)
 
-    def __init__(self, library: JournalLibrary) -> None:
+    def __init__(self, library: JournalLibrary, *, view: str = VIEWS[0]) -> None:
         super().__init__()
         self._library = library
+        self._first = view
         self._known: _Known | None = None
         self._checked = Checked()
         self._drawn: list[Part] = []
@@ -66,6 +67,7 @@ class WhyPage(Page):
         yield TextView(id="text")
 
     def opened(self) -> None:
+        self.tabs.active = self._first
         self.set_interval(1.0, self._tick)
 
     def _tick(self) -> None:
