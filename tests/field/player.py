@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import json
 import os
-import pwd
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -26,7 +25,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.verification.check_commands import CheckKind
 from ralph_tui.engine.verification.detection.project_checks import checks_of
 from tests.cli.processes import inside
-from tests.field.registry import CLIENTS, Source, ran, unpack, unpacked_debs
+from tests.field.registry import CLIENTS, OWN, Source, ran, unpack, unpacked_debs
 from tests.harness.scripted_agent import PLAN, Script, outcome_of, run_scripted, with_own
 
 HERE = Path(__file__).parent
@@ -80,6 +79,8 @@ class Surrounding(BaseModel, extra="forbid"):
     at: str = ""
     """The directory beside the repository in which ralph works instead."""
     environment: dict[str, str | None] = {}
+    uid: int | None = None
+    """The user that ralph runs as where the tests run as root."""
     commits: bool = True
     """Whether ralph is asked to commit, which needs a branch without changes."""
     ends: dict[str, dict[str, str]] = {}
@@ -111,8 +112,7 @@ def surroundings() -> dict[str, Surrounding]:
 
 def environment_of(package: Package) -> dict[str, str]:
     """The person's environment: the tools of this machine, without those of the tests."""
-    own = Path(pwd.getpwuid(os.getuid()).pw_dir)
-    homes = {"RUSTUP_HOME": own / ".rustup", "CARGO_HOME": own / ".cargo"}
+    homes = {"RUSTUP_HOME": OWN / ".rustup", "CARGO_HOME": OWN / ".cargo"}
     found = {name: str(path) for name, path in homes.items() if path.is_dir()}
     ours = str(Path(sys.executable).parent)
     path = [place for place in os.environ["PATH"].split(os.pathsep) if place != ours]
@@ -151,9 +151,13 @@ def contents(project: Path) -> dict[str, str]:
             path = Path(directory, name)
             shown = path.relative_to(project).as_posix()
             if not _CACHES.search(shown) and shown not in _OF_RALPH:
-                data = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+                data = str(path.readlink()).encode() if path.is_symlink() else _read(path)
                 found[shown] = f"{path.lstat().st_mode:o} {hashlib.sha256(data).hexdigest()}"
     return found
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if os.access(path, os.R_OK) else b""
 
 
 def _git(project: Path, *arguments: str, stdin: str = "") -> str:
@@ -204,6 +208,13 @@ async def played(
 ) -> Result:
     """Play a package from `ralph init` to `ralph undo` in an empty directory."""
     project = await asyncio.to_thread(make, root, package, around)
+    return await played_at(project, root, package, around, sandbox=sandbox)
+
+
+async def played_at(
+    project: Path, root: Path, package: Package, around: Surrounding, *, sandbox: bool
+) -> Result:
+    """Play a package that was made in `project`."""
     given = {n: v for n, v in around.environment.items() if v is not None}
     with mock.patch.dict(os.environ, given):
         for name in around.environment.keys() - given.keys():

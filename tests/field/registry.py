@@ -13,9 +13,11 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-CACHE = Path(
-    os.environ.get("RALPH_FIELD", Path(pwd.getpwuid(os.getuid()).pw_dir, ".cache/ralph-field"))
-)
+try:
+    OWN = Path(pwd.getpwuid(os.getuid()).pw_dir)
+except KeyError:  # a user without a name
+    OWN = Path.home()
+CACHE = Path(os.environ.get("RALPH_FIELD", OWN / ".cache/ralph-field"))
 """Archives, and the caches of the clients."""
 CLIENTS = {"UV_CACHE_DIR": f"{CACHE}/uv", "npm_config_cache": f"{CACHE}/npm"}
 SECONDS = 600
