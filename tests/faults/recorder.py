@@ -100,9 +100,9 @@ class Recorder:
                 return real(first, *rest, **more)
             with self._turn:
                 self._count(name)
-                result = real(first, *rest, **more)
-                if name == "close":
+                if name == "close":  # from then on another thread may open the same number
                     self._ours.discard(first)
+                result = real(first, *rest, **more)
                 told = [a if isinstance(a, int) else _plain(a) for a in (first, *rest)]
                 self._write(name, tuple(told), result)
                 return result
