@@ -121,5 +121,5 @@ async def test_a_call_that_runs_says_for_how_long(open_app: Open) -> None:
 async def test_words_for_the_running_turn(open_app: Open) -> None:
     script = script_of(feed.running())
     async with open_app(script) as pilot:
-        await pilot.press("I", *"Stop", "ctrl+s")
+        await pilot.press("i", *"Stop", "ctrl+n")
         await until(pilot, lambda: script.controls.asked == ["inject now Stop"])
