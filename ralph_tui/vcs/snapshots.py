@@ -42,7 +42,6 @@ MAX_KIB = 2 * 1024 * 1024
 """If the snapshots are larger than this, only the last few iterations are kept."""
 
 _POINTS_IF_LARGE = 10
-_POINT_REFS = "refs/undo/"
 _SETTINGS = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=true", "core.autocrlf=false",
     "core.bigFileThreshold=1m", "core.compression=0", "gc.auto=0", "advice.addEmbeddedRepo=false",
@@ -93,10 +92,16 @@ class Difference(NamedTuple):
 class SnapshotStore:
     """Takes and restores snapshots of one project. Every method blocks."""
 
-    def __init__(self, root: Path, git_dir: Path) -> None:
-        """Use `git_dir` for the snapshots of the project at `root`; the first snapshot creates it."""
+    def __init__(self, root: Path, git_dir: Path, feature: str = "") -> None:
+        """Use `git_dir` for the snapshots of the project at `root`; the first snapshot creates it.
+
+        Args:
+            feature: Whose iterations are recorded: those of different features have the same numbers.
+        """
         self.root = root
         self._git_dir = git_dir
+        # Git takes no reference with two dots, or with .lock at the end.
+        self._points = f"refs/undo-of/{feature.replace('.', '%')}/" if feature else "refs/undo/"
         self._last: tuple[tuple[int, ...], str] | None = None
         """The state of the index after the last snapshot, and the tree of that snapshot."""
         self._begun: dict[int, tuple[str, str]] | None = None
@@ -196,7 +201,7 @@ class SnapshotStore:
         if known.get(iteration) == (task_id, run):
             return
         about = json.dumps({"iteration": iteration, "task": task_id, "run": run})
-        place = f"{_POINT_REFS}{iteration:08}"
+        place = f"{self._points}{iteration:08}"
         commit = self.git("commit-tree", tree, "-m", about).strip()
         lines = [f"delete {place}/after"] if iteration in known else []
         lines.append(f"update {place}/before {commit}")
@@ -205,10 +210,10 @@ class SnapshotStore:
 
     def end(self, iteration: int) -> None:
         if iteration in self._begun_iterations():
-            self.git("update-ref", f"{_POINT_REFS}{iteration:08}/after", self.take())
+            self.git("update-ref", f"{self._points}{iteration:08}/after", self.take())
 
     def changed_in(self, iteration: int) -> tuple[str, ...]:
-        place = f"{_POINT_REFS}{iteration:08}"
+        place = f"{self._points}{iteration:08}"
         return tuple(one.path for one in self.differences(f"{place}/before", f"{place}/after"))
 
     def points(self) -> tuple[Point, ...]:
@@ -221,9 +226,9 @@ class SnapshotStore:
             "%00%(committerdate:unix)%00%(contents:subject)"
         )
         found: dict[int, dict[str, tuple[str, str, str]]] = {}
-        for line in self.git("for-each-ref", form, _POINT_REFS).splitlines():
+        for line in self.git("for-each-ref", form, self._points).splitlines():
             name, tree, time, about = line.split("\0")
-            number, _, when = name.removeprefix(_POINT_REFS).partition("/")
+            number, _, when = name.removeprefix(self._points).partition("/")
             found.setdefault(int(number), {})[when] = (tree, time, about)
         points = []
         for iteration, sides in sorted(found.items()):
@@ -257,7 +262,7 @@ class SnapshotStore:
 
     def forget(self, iterations: Iterable[int]) -> None:
         self._begun = None
-        places = (f"{_POINT_REFS}{n:08}/{when}" for n in iterations for when in ("before", "after"))
+        places = (f"{self._points}{n:08}/{when}" for n in iterations for when in ("before", "after"))
         self.git("update-ref", "--stdin", stdin="".join(f"delete {place}\n" for place in places))
 
     # Trees.

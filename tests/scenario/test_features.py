@@ -85,14 +85,14 @@ async def test_the_limits_are_about_all_features(tmp_path: Path) -> None:
         await play(project, server)
     spent = Project(project).load().project_cost
     assert spent > 0
-    plan_feature(project, "login", task("a"))
+    plan_feature(project, "login", task("b"))
 
-    async with serving(scenario(finishes("a"))) as server:
+    async with serving(scenario(finishes("b"))) as server:
         run = await play(project, server, overrides={"safety.cost_limits.total": spent})
         assert len(server.requests) == 0
     assert run.end.status is LoopStatus.STOPPED
     assert "the project has cost" in run.end.reason
-    assert statuses(project, "login") == {"a": TaskStatus.PENDING}
+    assert statuses(project, "login") == {"b": TaskStatus.PENDING}
 
     made = Project(project, "").load().state.requests.in_hour(datetime.now(UTC))
 
@@ -102,7 +102,7 @@ async def test_the_limits_are_about_all_features(tmp_path: Path) -> None:
         assert not server.requests, "the other feature's requests count"
         Controls(project).retry_now()
 
-    async with serving(scenario(finishes("a"))) as server:
+    async with serving(scenario(finishes("b"))) as server:
         run = await play(
             project,
             server,
@@ -123,7 +123,6 @@ def messages(server: ModelServer) -> str:
     return "\n".join(str(request) for request in server.requests)
 
 
-@pytest.mark.long
 async def test_guidance_questions_memory_and_breaker_never_mix(tmp_path: Path) -> None:
     """Both features work on a task with the same id; what belongs to one never reaches the other."""
     project = make_project(tmp_path, [], [HAS_FILE.format(name="a.txt")])

@@ -14,7 +14,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.plan_edits import NOTHING_CHANGED, find
-from ralph_tui.store.backup.mirror import mirror_of, work_name
+from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.store.export_records import followed_names
 from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.journal.journal import JournalWriter
@@ -31,7 +31,7 @@ FollowPlan = Callable[[ImplementationPlan], None]
 
 
 def snapshots_of(root: Path) -> SnapshotStore:
-    return SnapshotStore(root, mirror_of(root) / work_name(layout_of(root).feature))
+    return SnapshotStore(root, mirror_of(root) / "work.git", layout_of(root).feature)
 
 
 @contextlib.contextmanager

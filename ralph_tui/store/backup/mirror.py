@@ -311,14 +311,6 @@ def set_aside(layout: Layout) -> bool:
     return bool(own)
 
 
-def work_name(feature: str) -> str:
-    """Return the name of the directory with a feature's snapshots, beside the copies.
-
-    Each feature has its own, because iterations of different features have the same numbers.
-    """
-    return f"work.{feature}.git" if feature else "work.git"
-
-
 _KEPT_BY_RESET = frozenset({ORIGIN, ".ralph--config.yaml", "AGENTS.md"})
 """Files that are copied even without work by ralph, and that a reset keeps."""
 
