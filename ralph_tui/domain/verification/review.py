@@ -106,11 +106,7 @@ def question_criteria(gate: GateResult) -> tuple[str, ...]:
         return ()
     if not gate.rests_on:
         return (f"The files show that the task is done; {gate.question}.",)
-    return tuple(
-        f"{ASKED_FOR}{path}{_WITHOUT_IT}. Default to not met. If it is met, the reason quotes the sentence of the task "
-        "that names this file or its directory and asks for the change, in double quotes."
-        for path in gate.rests_on
-    )
+    return tuple(f"{ASKED_FOR}{path}{_WITHOUT_IT}." for path in gate.rests_on)
 
 
 def review_problems(
