@@ -317,7 +317,8 @@ class Examiner:
                 question = f"`{case.command}` passes in the judge tree {what} as well, so it does not look at it"
                 return _asked(question, files, ())
         shown = green is not True
-        if (green or vacuous) and (case.here.reported or case.before.outcomes) and files:
+        new_tests = bool(files) or inspection.tests_inside
+        if (green or vacuous) and (case.here.reported or case.before.outcomes) and new_tests:
             old = self.tree.store.tree_with(inspection.claim, inspection.product)
             base = await self._run_on(old, case.command)
             noticed = noticing(case.here, base)

@@ -64,6 +64,19 @@ def with_base_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | 
     return new
 
 
+def with_new_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | None:
+    """Return the old content of a source file, with the tests inside it as they are now if they changed."""
+    if not (old and new):
+        return old
+    with contextlib.suppress(SyntaxError, ValueError):
+        texts = os.fsdecode(old), os.fsdecode(new)
+        for kind in (one for one in _INSIDE if path.endswith(one.suffixes)):
+            before, now = ([text[a:b] for a, b in kind.spans(text)] for text in texts)
+            if before != now:
+                return with_base_tests(path, new, old)
+    return old
+
+
 def _restored(kind: _Inside, before: str, after: str) -> str:
     parts, now = ([text[a:b] for a, b in kind.spans(text)] for text in (before, after))
     if kind.examples is None:

@@ -48,7 +48,7 @@ from ralph_tui.engine.verification.evidence.installed_packages import (
 )
 from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks, is_own_lock
 from ralph_tui.engine.verification.evidence.marks import new_suppressions, without_new_marks
-from ralph_tui.engine.verification.evidence.tests_inside import has_own_tests
+from ralph_tui.engine.verification.evidence.tests_inside import has_own_tests, with_new_tests
 from ralph_tui.store.backup.check_store import BaseRecord, CheckStore
 from ralph_tui.store.export_records import followed_names
 from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
@@ -88,7 +88,9 @@ class Inspection(Model):
     written: frozenset[str] = frozenset()
     """What changed since the claim was made, as by its checks."""
     product: Mapping[str, Content | None] = {}
-    """The base's content of each product file that changed."""
+    """The base's content of each product file that changed, with the tests inside it as claimed."""
+    tests_inside: bool = False
+    """Whether a product file has other tests inside than in the base."""
     allowed: tuple[str, ...] = ()
     """Changed files of the checks that the plan or the person allows to change."""
     trusted: frozenset[str] = frozenset()
@@ -398,6 +400,7 @@ class TrustedBase:
         changes: list[ChangedFile] = []
         judged: dict[str, Content | None] = {}
         product: dict[str, Content | None] = {}
+        tests_inside = False
         differences = self.trees.differences(base, claim) if base != claim else ()
         gone, added = ([one.path for one in differences if one[side] is None] for side in (2, 1))
         context = replace(context, compiled=(_listed(gone, context), _listed(added, context)))
@@ -425,6 +428,10 @@ class TrustedBase:
             content = judged_content(one.path, side, old, new)
             if side is Side.PRODUCT:
                 product[one.path] = one.old
+                tested = with_new_tests(one.path, old, new)
+                if one.old and tested is not None and tested != old:
+                    product[one.path] = self.trees.put(tested, one.old.mode)
+                    tests_inside = True
             if side is Side.PRODUCT and one.path in written:
                 judged[one.path] = written[one.path]
             elif content is None:
@@ -453,6 +460,7 @@ class TrustedBase:
             judged={p: c for p, c in judged.items() if p not in allowed},
             written=frozenset(written),
             product=product,
+            tests_inside=tests_inside,
             allowed=allowed,
             originals=originals,
             trusted=frozenset(trusted | declared_plugins(self._root, trusted)),
