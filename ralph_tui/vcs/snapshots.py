@@ -93,14 +93,10 @@ class SnapshotStore:
     """Takes and restores snapshots of one project. Every method blocks."""
 
     def __init__(self, root: Path, git_dir: Path, feature: str = "") -> None:
-        """Use `git_dir` for the snapshots of the project at `root`; the first snapshot creates it.
-
-        Args:
-            feature: Whose iterations are recorded: those of different features have the same numbers.
-        """
+        """Use `git_dir`, which the first snapshot creates, for the project at `root` and the iterations of a feature."""
         self.root = root
         self._git_dir = git_dir
-        # Git takes no reference with two dots, or with .lock at the end.
+        # Iterations of different features have the same numbers. A reference has no two dots, and no .lock at its end.
         self._points = f"refs/undo-of/{feature.replace('.', '%')}/" if feature else "refs/undo/"
         self._last: tuple[tuple[int, ...], str] | None = None
         """The state of the index after the last snapshot, and the tree of that snapshot."""
@@ -323,9 +319,8 @@ class SnapshotStore:
 
     def put(self, data: bytes, mode: str = "100644") -> Content:
         """Keep these bytes, and return them as the content of a path."""
-        return Content(
-            mode, self.git("hash-object", "-w", "--stdin", stdin=os.fsdecode(data)).strip()
-        )
+        kept = self.git("hash-object", "-w", "--stdin", stdin=os.fsdecode(data))
+        return Content(mode, kept.strip())
 
     def switch(self, current: str, wanted: str) -> None:
         """Change the project's files from the tree of the latest snapshot to another one.

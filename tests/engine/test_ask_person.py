@@ -56,7 +56,7 @@ async def lost_and_answered(
     project = Project(root)
     await until(lambda: stands(project.load()), what="the question")
     (project.layout.dot / name).unlink()
-    await until(lambda: stands(Project(root).load()), what="the question again")
+    await until(lambda: stands(project.load()), what="the question again")
     await asyncio.to_thread(answer)
     async with asyncio.timeout(20):
         return await waiting
