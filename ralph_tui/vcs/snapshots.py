@@ -199,9 +199,8 @@ class SnapshotStore:
         about = json.dumps({"iteration": iteration, "task": task_id, "run": run})
         place = f"{self._points}{iteration:08}"
         commit = self.git("commit-tree", tree, "-m", about).strip()
-        lines = [f"delete {place}/after"] if iteration in known else []
-        lines.append(f"update {place}/before {commit}")
-        self.git("update-ref", "--stdin", stdin="\n".join([*lines, ""]))
+        ended = f"delete {place}/after\n" if iteration in known else ""
+        self.git("update-ref", "--stdin", stdin=f"{ended}update {place}/before {commit}\n")
         known[iteration] = (task_id, run)
 
     def end(self, iteration: int) -> None:
@@ -258,8 +257,9 @@ class SnapshotStore:
 
     def forget(self, iterations: Iterable[int]) -> None:
         self._begun = None
-        places = (f"{self._points}{n:08}/{when}" for n in iterations for when in ("before", "after"))
-        self.git("update-ref", "--stdin", stdin="".join(f"delete {place}\n" for place in places))
+        places = (f"{self._points}{n:08}" for n in iterations)
+        lines = (f"delete {place}/{when}\n" for place in places for when in ("before", "after"))
+        self.git("update-ref", "--stdin", stdin="".join(lines))
 
     # Trees.
 
