@@ -17,6 +17,7 @@ from ralph_tui.store.project import Project
 from ralph_tui.tui.app.start_screen import StartChoice, StartFacts, StartScreen
 from tests.cli.processes import inside
 from tests.cli.test_killed_commands import dies
+from tests.harness.projects import make_project, task
 
 STORIES = [
     {"id": "US-001", "title": "Add", "acceptanceCriteria": ["`npm test`"], "passes": False},
@@ -191,6 +192,22 @@ def test_a_file_named_like_ralphs_directory_is_said(
     assert done.returncode == 3
     assert ".ralph is not a directory" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == [".ralph"]
+
+
+@pytest.mark.parametrize("words", [(), ("-C", ".")])
+def test_a_copy_of_a_state_that_is_gone_is_said_before_the_screen_opens(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    opened: list[tuple[Path, str]],
+    words: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(mode, "no_screen", lambda: None)
+    project = Project(make_project(tmp_path, [task("a")]))
+    project.transact(lambda docs: docs.with_state(request="x"))
+    for path in (project.layout.plan, project.layout.state):
+        path.unlink()
+    done = inside(*words, cwd=project.root)
+    assert (done.returncode, "`ralph restore`" in done.stderr, opened) == (3, True, [])
 
 
 @pytest.mark.long

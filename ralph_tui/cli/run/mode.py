@@ -52,8 +52,11 @@ def _is_set_up(directory: Path, *, exactly: bool) -> bool:
 
 def _require_directory(place: Path) -> None:
     """Refuse a `.ralph` that is not a directory; the screen could only wait for somebody to move it away."""
+    from ralph_tui.store.backup.mirror import missing_state
     from ralph_tui.store.project_root import DOT
 
+    if (lost := missing_state(place)) is not None:
+        raise lost
     if os.path.lexists(place / DOT):
         from ralph_tui.store.layout import Layout
         from ralph_tui.store.project_dir import require
