@@ -40,6 +40,8 @@ from ralph_tui.engine.verification.evidence.examined import (
     lost_tests,
     noticing,
     only_new_tests,
+    passed_in,
+    written_since,
 )
 from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
 from ralph_tui.engine.verification.evidence.reports import (
@@ -85,6 +87,12 @@ class _Case(NamedTuple):
     @property
     def is_linter(self) -> bool:
         return is_linter(self.command)
+
+    @property
+    def turned(self) -> list[str]:
+        """The tests that did not pass before."""
+        known = self.before.judged
+        return [n for n in passed_in(self.here.report.outcomes) if known.get(n) != "passed"]
 
     @property
     def limit_seconds(self) -> float:
@@ -167,7 +175,7 @@ class Examiner:
             command, here, None if is_first else before.outcomes or {}
         )
         inspection = await self.inspect((command, *commands), task)
-        written = _written(self._root, inspection.originals, since)
+        written = written_since(self._root, inspection.originals, since)
         changed = [Path(change.path).stem for change in inspection.checks]
         if flaky and not any(stem in name for name in flaky for stem in changed):
             here = steady
@@ -365,10 +373,10 @@ class Examiner:
         if case.is_linter:
             return await self._asks_for_less(case, there)
         inspection = case.inspection
-        if written := _written(self.tree.root, inspection.originals, self._written_at):
+        if written := written_since(self.tree.root, inspection.originals, self._written_at):
             await self._run_on(inspection.base, case.command)
             paths = await asyncio.to_thread(self.tree.store.contents, inspection.base)
-            too = _written(self.tree.root, paths, self._written_at)
+            too = written_since(self.tree.root, paths, self._written_at)
             if left := [path for path in written if path not in too]:
                 question = f"{shortlist(left, MOST_SHOWN)} changed while the check ran"
                 return _asked(question, tuple(left), (), for_person=True)
@@ -390,18 +398,16 @@ class Examiner:
                 question = f"`{command}` passes only with tests of earlier tasks: {names}"
                 return _asked(question, tuple(added), ())
         other: Mapping[str, Content] = {}
-        if not reported:
+        if not reported or await asyncio.to_thread(self._base.says_what_equals, case.inspection):
             other = await asyncio.to_thread(self._base.with_other_values, case.inspection)
         if other:
             changed = self.tree.store.tree_with(tree, other)
             less = await self._run_on(changed, command, case.limit_seconds)
-            runs_product = less.result.exit_code == 0 and await self._needs(
-                case,
-                tree,
-                lambda p: (
-                    is_source(p)
-                    and (p not in case.inspection.originals or p in case.inspection.product)
-                ),
+            turned = [n for n in case.turned if less.report.outcomes.get(n) != "passed"]
+            green = not turned if reported else less.result.exit_code == 0
+            known = case.inspection.originals - case.inspection.product.keys()
+            runs_product = green and await self._needs(
+                case, tree, lambda p: is_source(p) and p not in known
             )
             if runs_product and await self._needs(case, tree, other.__contains__):
                 names = shortlist(tuple(other), MOST_SHOWN)
@@ -590,13 +596,3 @@ def _asked(
         "place": Place.COPY,
         "for_person": for_person,
     }
-
-
-def _written(root: Path, paths: Iterable[str], since: int) -> tuple[str, ...]:
-    """Return the files that were written since a time, whatever is in them now. Blocks."""
-    found = []
-    for path in paths:
-        with contextlib.suppress(OSError):
-            if (root / path).lstat().st_ctime_ns > since:
-                found.append(path)
-    return tuple(found)

@@ -1,5 +1,6 @@
 """What is known of one check: how it runs and ended, and what a run on one tree shows beside another."""
 
+import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -101,7 +102,7 @@ class Ran(Model):
 def only_new_tests(here: Ran, there: Ran, before: Before, inspection: Inspection) -> bool:
     """Return whether a check runs only tests that are new, so that the judge tree has nothing to run."""
     absent = sum(_is_absent(name, inspection) for name in there.report.failing)
-    if not here.reported or there.report.counts.run > absent or any(_passed_in(before.judged)):
+    if not here.reported or there.report.counts.run > absent or any(passed_in(before.judged)):
         return False
     files = {change.path for change in inspection.checks if change.kind == "new"}
     named = {name.partition("::")[0] for name in here.report.outcomes if "::" in name}
@@ -115,7 +116,7 @@ def _is_absent(name: str, inspection: Inspection) -> bool:
     return name.endswith(NOT_LOADED) and name.removesuffix(NOT_LOADED) in new - known
 
 
-def _passed_in(outcomes: Mapping[str, str]) -> Iterable[str]:
+def passed_in(outcomes: Mapping[str, str]) -> Iterable[str]:
     return (name for name, outcome in outcomes.items() if outcome == "passed")
 
 
@@ -146,7 +147,7 @@ def lost_tests(here: Ran, there: Ran, before: Before, inspection: Inspection) ->
     }
     gone = [
         name
-        for name in dict.fromkeys((*_passed_in(known), *_passed_in(now)))
+        for name in dict.fromkeys((*passed_in(known), *passed_in(now)))
         if name not in then
         and (
             (name in known and (name in now or not inspection.allowed))
@@ -166,7 +167,7 @@ def noticing(here: Ran, base: Ran) -> tuple[str, ...]:
     missing = base.result.exit_code != 0
     return tuple(
         name
-        for name in _passed_in(here.report.outcomes)
+        for name in passed_in(here.report.outcomes)
         if then.get(name) == "failed" or (name not in then and missing)
     )
 
@@ -181,3 +182,13 @@ def is_linter(command: str) -> bool:
 def exit_text(result: CommandResult) -> str:
     status = f"exit status {result.exit_code}" if result.exit_code else ""
     return "timed out" if result.exit_code is None else status
+
+
+def written_since(root: Path, paths: Iterable[str], since: int) -> tuple[str, ...]:
+    """Return the files that were written since a time, whatever is in them now. Blocks."""
+    found = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            if (root / path).lstat().st_ctime_ns > since:
+                found.append(path)
+    return tuple(found)
