@@ -163,6 +163,8 @@ def test_the_tests_in_a_source_and_their_values_come_last(more: str) -> None:
     held = (judged_content("f.py", Side.PRODUCT, CASE.encode(), new.encode()) or b"").decode()
     assert "N = 0" not in held
     assert held.index(more.strip()) < held.index("N = 3") < held.index("class FTest")
+    layout = CASE.replace("(f(), N)", "( f(), N )").encode()
+    assert judged_content("f.py", Side.IGNORED, CASE.encode(), layout) == layout
     other = CASE.replace("import unittest", "import unittest, app")  # the tests may be of app
     assert classify("f.py", other.encode(), f"{other}x = 1\n".encode()).side is Side.CHECK
 
