@@ -136,7 +136,7 @@ def test_the_whole_way_on_a_terminal_without_a_screen(tmp_path: Path) -> None:
                 person.expect(f"waiting for your approval of the {what}")
                 person.expect(APPROVE)
                 person.sendline("y")
-                person.expect(f"approval of the {what} given")
+                person.expect(f"approved the {what}")
             person.expect("ralph: complete: validated and approved by the person")
             assert person.wait() == 0
     assert task_of(project, "a").status.value == "complete"

@@ -505,7 +505,7 @@ DASHBOARD: dict[str, Picture] = {
     "pausing": Picture(None, told(lambda: [*feed.running(), ev.PauseRequested()])),
     "paused": Picture(MEDIUM, told(feed.paused)),
     "stopping": Picture(None, told(lambda: [*feed.running(), ev.StopRequested()])),
-    "later": Picture(None, ASKING, ("escape",), "Press a to answer", opens=True),
+    "later": Picture(None, ASKING, ("escape",), "to answer", opens=True),
     "limited": Picture(MEDIUM, told(waiting.limited)),
     "complete": Picture(MEDIUM, told(reviewed)),
     "stopped": Picture(None, told(feed.stopped)),
@@ -557,7 +557,7 @@ DIALOGS: dict[str, Picture] = {
     ),
     "permission": Picture(SMALL, told(waiting.permitting), opens=True),
     "permission_denied": Picture(
-        None, told(waiting.permitting), ("3", *"only from main"), "only from main", opens=True
+        None, told(waiting.permitting), ("ctrl+r", *"only from main"), "only from main", opens=True
     ),
     "plan_approval": Picture(SMALL, PLANNED, ("j",), opens=True),
     "request_changes": Picture(
@@ -621,7 +621,7 @@ PAGES: dict[str, Picture] = {
     "breaker": Picture(SMALL, in_past, ("7", "v", "v"), "The circuit breaker", runs=False),
     "settings": Picture(SMALL, in_past, ("8",), "from default", runs=False),
     "all_settings": Picture(MEDIUM, in_past, ("8", "v"), "default", runs=False),
-    "limits": Picture(MEDIUM, in_past, ("8", "j", "enter"), "dollars per iteration", runs=False),
+    "limits": Picture(MEDIUM, in_past, ("8", "j", "enter"), "iteration in US dollars", runs=False),
     "why_limited": Picture(None, told(waiting.limited), ("7",), "Why waiting"),
     "memory_searched": Picture(None, in_past, ("6", "slash", *"acceptance"), "1 of ", runs=False),
     "loading": Picture(

@@ -16,7 +16,7 @@ LARGE = ((120, 40), (200, 60))
 SIZES = (ROOMY, *SMALL, *(LARGE if LONG else ()))
 """Each dialog opens at the first and is then resized: that is quicker than to open it again."""
 
-DAILY = {"edit", "import", "question"}
+DAILY = {"edit", "import", "limits", "question"}
 """The other dialogs are seen at one size in the short run, in their pictures."""
 
 NAMES = [

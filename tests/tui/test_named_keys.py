@@ -18,7 +18,7 @@ from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
 from tests.tui import feed, waiting
 from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, until
-from tests.tui.pictures import MEDIUM, PICTURES, Picture
+from tests.tui.pictures import MEDIUM, PICTURES
 from tests.tui.test_pictures import staged
 
 Open = Callable[..., Opened]
@@ -49,7 +49,7 @@ OLD = re.compile(
 )
 """A default key in a sentence, a tab or a footer."""
 
-DAILY = ("stuck", "limited")
+DAILY = ("stuck", "limited", "later")
 
 IN_TURN = {
     "undo": {"u": NEW["undo"]},
@@ -83,8 +83,7 @@ async def test_no_screen_names_a_key_that_was_given_away(name: str, tmp_path: Pa
     if picture.keys and not picture.opens and set(picture.keys) == {"v"}:
         keys = (REPLACED["v"], *others)  # in the plan it is the dialog's own
     keys = tuple(IN_TURN.get(name, {}).get(key, key) for key in keys)
-    shows = picture.shows.removeprefix("a ")  # where it is a key
-    again = Picture(**{**picture.__dict__, "launch": launch, "keys": tuple(keys), "shows": shows})
+    again = replace(picture, launch=launch, keys=keys)
     app, look = staged(again, tmp_path)
     async with app.run_test(size=MEDIUM, notifications=True) as pilot:
         await look(pilot)

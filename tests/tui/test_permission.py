@@ -124,7 +124,7 @@ async def test_a_check_says_that_it_is_one(open_app: Open) -> None:
     check = PUBLISH.model_copy(update={"check": True})
     async with open_app(script_of(permitting(check)), clock=moment) as pilot:
         app = await asks(pilot, moment)
-        assert "building, task demo-02: a check of the claim needs permission" in screen_text(app)
+        assert "building, task demo-02: a check needs permission" in screen_text(app)
 
 
 @pytest.mark.long
