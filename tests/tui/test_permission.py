@@ -118,7 +118,6 @@ async def test_the_call_is_searched_and_copied_whole_and_enter_comes_back_to_the
         assert script.controls.asked == ["answer q-p1-1: Allow once by screen"]
 
 
-@pytest.mark.long
 async def test_a_check_says_that_it_is_one(open_app: Open) -> None:
     moment = Moment()
     check = PUBLISH.model_copy(update={"check": True})
