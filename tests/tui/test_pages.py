@@ -191,7 +191,7 @@ async def test_the_help_and_the_palette_know_the_keys_of_the_page(
         await pilot.press(*"iterations filter")
         await until(pilot, lambda: "Loop: Pause" not in screen_text(app))
         await pilot.press("down", "enter")
-        await see(pilot, "only calls")
+        await see(pilot, "only tool calls")
 
 
 async def test_keys_of_the_dashboard_that_act_on_what_is_hidden_do_nothing(
