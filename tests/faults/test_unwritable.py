@@ -83,8 +83,8 @@ CASES: dict[str, tuple[Break, str]] = {
     "journal full": (journal_is_full, "Cannot append to {dot}/events.jsonl: File too large."),
     "all full": (nothing_can_be_written, "File too large."),
     "journal replaced": (journal_was_replaced, "{dot}/events.jsonl was moved or replaced"),
-    "gone": (directory_is_gone, "{dot} is gone; a copy of its state"),
-    "renamed": (project_is_renamed, "{dot} is gone; a copy of its state"),
+    "gone": (directory_is_gone, "{dot} is missing. Ralph has a copy of its state"),
+    "renamed": (project_is_renamed, "{dot} is missing. Ralph has a copy of its state"),
 }
 
 
@@ -236,7 +236,7 @@ async def test_a_run_whose_project_is_deleted_ends_and_makes_up_none(tmp_path: P
         left = [process.cmdline() for process in marked_processes(ralph.mark)]
     shown = ran.stdout[-1500:] + ran.stderr[-1500:]
     assert ran.status == 3, shown
-    assert f"{project}/.ralph is gone; a copy of its state" in ran.last_line, shown
+    assert f"{project}/.ralph is missing. Ralph has a copy of its state" in ran.last_line, shown
     assert "Traceback" not in ran.stdout + ran.stderr, shown
     assert left == []
     assert not (project / ".ralph").exists()

@@ -213,8 +213,12 @@ async def played(root: Path, row: Row, *, sandbox: bool = False, cli: bool = Fal
             "phases.building.gate_timeout_seconds": SECONDS,
             "safety.sandbox": "auto" if sandbox else "off",
             "agent.standby_session": False,
-            # The real CLI also meets the checks that ralph detects; the same command twice costs only time.
-            **({} if cli else {"phases.building.backpressure": []}),
+            # What ralph detects may have to be downloaded first, as with `uv run --with pytest`.
+            **(
+                {"build.test_command": bases()[row.on].check}
+                if cli
+                else {"phases.building.backpressure": []}
+            ),
             **bases()[row.on].config,
         }
         if not cli:

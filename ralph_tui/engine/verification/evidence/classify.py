@@ -219,7 +219,10 @@ def _words(data: bytes | None, but: Collection[str]) -> tuple[str, ...]:
 
 
 def is_named(path: str, text: str) -> bool:
-    wanted = "|".join(map(re.escape, dict.fromkeys((path, path.rpartition("/")[2]))))
+    name = path.rpartition("/")[2]
+    if name not in text:  # of thousands of paths
+        return False
+    wanted = "|".join(map(re.escape, dict.fromkeys((path, name))))
     return re.search(rf"(?<![\w/.-])(?:\./)?(?:{wanted})(?![\w/-]|\.\w)", text) is not None
 
 

@@ -202,17 +202,16 @@ def test_where_parts_cannot_be_told_apart_the_whole_original_counts(
     assert with_original_part(name, current.encode(), original.encode()) == merged.encode()
 
 
-@pytest.mark.long
-def test_a_look_at_twenty_thousand_files_is_quick(tmp_path: Path) -> None:
-    for number in range(200):
-        directory = tmp_path / ("tests" if number < 20 else "src") / f"d{number}"
+def test_a_look_at_thousands_of_files_is_quick(tmp_path: Path) -> None:
+    for number in range(40):
+        directory = tmp_path / ("tests" if number < 4 else "src") / f"d{number}"
         directory.mkdir(parents=True)
         for name in range(100):
             (directory / f"f{name}.py").touch()
     base = another_run(tmp_path)
     base.begin("a", ["uv run pytest"])
     base.inspect(["uv run pytest"])
-    assert effort(lambda: base.inspect(["uv run pytest"])) < 10
+    assert effort(lambda: base.inspect(["uv run pytest"])) < 3
     assert not base.inspect(["uv run pytest"]).changes
 
 
