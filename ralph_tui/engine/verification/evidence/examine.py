@@ -105,7 +105,7 @@ class _Case(NamedTuple):
         subjects = {
             change.path
             for change in self.inspection.changes
-            if change.side in (Side.PRODUCT, Side.IGNORED) or SUBJECT.fullmatch(change.reason)
+            if change.side is Side.PRODUCT or SUBJECT.fullmatch(change.reason)
         }
         left_out = subjects if self.is_linter else ()
         return {p: c for p, c in self.inspection.judged.items() if p not in left_out}
