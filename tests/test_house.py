@@ -12,19 +12,19 @@ MOST_MODULES = 22
 """In one folder, without its door: about 20, and a command of its own is found sooner than one in a neighbor."""
 
 MOST_LINES = {
-    "ralph_tui/agent": 2_341,
-    "ralph_tui/cli": 8_042,
-    "ralph_tui/config": 2_349,
-    "ralph_tui/demo": 1_659,
-    "ralph_tui/domain": 7_242,
-    "ralph_tui/engine": 23_304,
-    "ralph_tui/guard": 8_282,
+    "ralph_tui/agent": 2_326,
+    "ralph_tui/cli": 7_849,
+    "ralph_tui/config": 2_230,
+    "ralph_tui/demo": 1_607,
+    "ralph_tui/domain": 7_114,
+    "ralph_tui/engine": 23_118,
+    "ralph_tui/guard": 7_223,
     "ralph_tui/interop": 3_560,
-    "ralph_tui/present": 7_411,
-    "ralph_tui/store": 6_005,
-    "ralph_tui/tui": 13_546,
+    "ralph_tui/present": 7_307,
+    "ralph_tui/store": 5_796,
+    "ralph_tui/tui": 13_167,
     "ralph_tui/vcs": 1_251,
-    "tests": 60_760,
+    "tests": 60_038,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""
