@@ -408,7 +408,9 @@ class SnapshotStore:
                 pass_fds=descriptors,
             )
         except FileNotFoundError as error:
-            raise SetupError(f"Snapshots need {error.filename}, which is not there.", _HINT) from error
+            raise SetupError(
+                f"Snapshots need {error.filename}, which is not there.", _HINT
+            ) from error
         except subprocess.TimeoutExpired as error:
             message = f"Git takes more than {SECONDS:.0f} seconds to read the project's files."
             raise SetupError(message, _HINT) from error

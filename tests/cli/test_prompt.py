@@ -132,7 +132,7 @@ def test_the_whole_way_on_a_terminal_without_a_screen(tmp_path: Path) -> None:
             person.expect(ANSWER)
             person.sendline("french")
             person.expect("Language: French \\(by terminal\\)")
-            for what in ("specs", "plan", "validation"):
+            for what in ("specs", "plan", "result"):
                 person.expect(f"waiting for your approval of the {what}")
                 person.expect(APPROVE)
                 person.sendline("y")
