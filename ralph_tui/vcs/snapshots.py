@@ -408,9 +408,7 @@ class SnapshotStore:
                 pass_fds=descriptors,
             )
         except FileNotFoundError as error:
-            raise SetupError(
-                f"Snapshots need {error.filename}, which is not there.", _HINT
-            ) from error
+            raise SetupError(f"No snapshots: {error.filename} is missing.", _HINT) from error
         except subprocess.TimeoutExpired as error:
             message = f"Git takes more than {SECONDS:.0f} seconds to read the project's files."
             raise SetupError(message, _HINT) from error

@@ -214,11 +214,8 @@ async def played(root: Path, row: Row, *, sandbox: bool = False, cli: bool = Fal
             "safety.sandbox": "auto" if sandbox else "off",
             "agent.standby_session": False,
             # What ralph detects may have to be downloaded first, as with `uv run --with pytest`.
-            **(
-                {"build.test_command": bases()[row.on].check}
-                if cli
-                else {"phases.building.backpressure": []}
-            ),
+            "build.test_command": bases()[row.on].check,
+            **({} if cli else {"phases.building.backpressure": []}),
             **bases()[row.on].config,
         }
         if not cli:
