@@ -41,7 +41,7 @@ def missing() -> Iterator[str]:
     yield from (name for name in NAMES["settings"] if name not in known_keys())
     yield from (name for name in NAMES["steps"] if name not in BUILT_IN)
     layout = Layout(ROOT)
-    paths = [getattr(layout, name) for name in dir(Layout) if name not in ("prompt", "directories")]
+    paths = [getattr(layout, name) for name in dir(layout) if name not in ("prompt", "directories")]
     files = {path.name for path in paths if hasattr(path, "name")}
     files |= {layout.prompt(phase).name for phase in Phase}
     yield from (name for name in NAMES["files"] if name not in files)
