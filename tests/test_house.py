@@ -23,7 +23,7 @@ MOST_LINES = {
     "ralph_tui/present": 7_307,
     "ralph_tui/store": 5_796,
     "ralph_tui/tui": 13_167,
-    "ralph_tui/vcs": 1_251,
+    "ralph_tui/vcs": 1_250,
     "tests": 60_038,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number

@@ -6,6 +6,7 @@ takes milliseconds. Files that git's ignore rules exclude are left out, unless t
 are very large untracked files, nested repositories and what cannot be read.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -143,7 +144,7 @@ class SnapshotStore:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def _leave_out(self, changed: Iterable[str]) -> None:
-        sizes = {path: self._size(path) for path in changed}
+        sizes = {path: found.st_size if (found := self._status(path)) else 0 for path in changed}
         large = [path for path, size in sizes.items() if size > LARGEST_FILE]
         if large:
             listed = Git(self.root).ask("ls-files", "-z", "--", *large).stdout.split(b"\0")
@@ -158,11 +159,8 @@ class SnapshotStore:
             )
 
     def _readable(self, path: str) -> bool:
-        try:
-            mode = (self.root / path).lstat().st_mode
-        except OSError:
-            return True  # deleted, which is a change
-        return not stat.S_ISREG(mode) or os.access(self.root / path, os.R_OK)
+        found = self._status(path)  # none of a deleted file, which is a change
+        return not (found and stat.S_ISREG(found.st_mode)) or os.access(self.root / path, os.R_OK)
 
     def _newly_forced(self) -> tuple[str, ...]:
         git = Git(self.root)
@@ -182,11 +180,10 @@ class SnapshotStore:
         paths = (os.fsdecode(path) for path in listed.stdout.split(b"\0") if path)
         return tuple(p for p in paths if p not in AGENT_NOTES and not p.startswith(".ralph/"))
 
-    def _size(self, path: str) -> int:
-        try:
-            return (self.root / path).lstat().st_size
-        except OSError:
-            return 0
+    def _status(self, path: str) -> os.stat_result | None:
+        with contextlib.suppress(OSError):
+            return (self.root / path).lstat()
+        return None
 
     # Iterations.
 
@@ -307,14 +304,8 @@ class SnapshotStore:
         lines.sort(key=lambda line: not line.startswith("0 "))
         with _TemporaryIndex(self._git_dir) as index:
             self.git("read-tree", tree, extra=index)
-            self.git(
-                "update-index",
-                "--replace",
-                "-z",
-                "--index-info",
-                stdin="\0".join([*lines, ""]),
-                extra=index,
-            )
+            words = ("update-index", "--replace", "-z", "--index-info")
+            self.git(*words, stdin="\0".join([*lines, ""]), extra=index)
             return self.git("write-tree", extra=index).strip()
 
     def put(self, data: bytes, mode: str = "100644") -> Content:
@@ -328,7 +319,15 @@ class SnapshotStore:
         Raises:
             SetupError: A file has changed since, so nothing was touched.
         """
+        paths = [one.path for one in self.differences(current, wanted)]
+        known = {path: found.st_mode for path in paths if (found := self._status(path))}
         self.git("read-tree", "-m", "-u", current, wanted)
+        for path, mode in known.items():
+            found = self._status(path)
+            if found and stat.S_ISREG(mode) and stat.S_ISREG(found.st_mode):
+                # Git does as the umask says, but a private file stays private.
+                runs = (mode & 0o444) >> 2 if found.st_mode & 0o100 else 0
+                (self.root / path).chmod(stat.S_IMODE(mode) & ~0o111 | runs)
 
     def ignored(self) -> tuple[str, ...]:
         """Return the ignored files and directories, the topmost ones only; directories end with a slash."""

@@ -37,6 +37,7 @@ def test_every_kind_of_file_comes_back_byte_for_byte(store: SnapshotStore) -> No
     )
     (root / "crlf.txt").write_bytes(b"one\r\ntwo\r\n$Id$\n")
     (root / "binary").write_bytes(bytes(range(256)))
+    (root / "binary").chmod(0o600)
     (root / "u.x").write_bytes("ä\n".encode())
     (root / "run.sh").write_text("#!/bin/sh\n")
     (root / "run.sh").chmod(0o755)
@@ -63,6 +64,7 @@ def test_every_kind_of_file_comes_back_byte_for_byte(store: SnapshotStore) -> No
     assert {p.relative_to(root): p.read_bytes() for p in root.rglob("*") if p.is_file()} == kept
     assert (root / "link").is_symlink()
     assert os.access(root / "run.sh", os.X_OK)
+    assert (root / "binary").stat().st_mode & 0o777 == 0o600
     assert not (root / "new").exists()
 
 
