@@ -94,7 +94,7 @@ _NO_COMMANDS = frozenset({"none", "null", "off", "no", "false", "-"})
 
 def _require_command(text: str) -> str:
     if text.strip().lower() in _NO_COMMANDS or text.strip().replace(".", "").isdigit():
-        msg = f"takes a command, and {text!r} is no command; `true` is a check that always passes"
+        msg = f"takes a command, and {text!r} is not one; a check that always passes is `true`"
         raise ValueError(msg)
     return text
 

@@ -56,7 +56,7 @@ def test_a_list_is_a_list(root: Path, value: str) -> None:
         ("phases.building.backpressure", "[[a]]", "phases.building.backpressure"),
         ("phases.building.backpressure", '{"a":1}', 'must be text, not the JSON {"a":1}'),
         ("build.test_command", '{"a":1}', 'must be text, not the JSON {"a":1}'),
-        ("safety.blocked_commands", "5", "takes a command, and '5' is no command"),
+        ("safety.blocked_commands", "5", "takes a command, and '5' is not one"),
         ("notify.webhook", "http://example.org/hook", "is not encrypted and leads to another"),
         ("notify.webhook", "http://example.org/${KEY}", "is not encrypted and leads to another"),
         ("notify.webhook", "example.org", "is not a web address"),

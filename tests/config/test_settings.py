@@ -476,7 +476,7 @@ def test_an_unknown_field_of_an_exception_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("word", ["none", "Off", "no", "-"])
 def test_a_word_for_nothing_is_no_command(tmp_path: Path, word: str) -> None:
     write(tmp_path, f"build:\n  test_command: '{word}'\n")
-    with pytest.raises(ConfigError, match=f"'{word}' is no command"):
+    with pytest.raises(ConfigError, match=f"'{word}' is not one"):
         load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
 
 
