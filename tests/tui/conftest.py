@@ -215,6 +215,7 @@ async def click_on(pilot: Pilot[int], words: str, *, times: int = 1) -> None:
 def screen_text(app: RalphApp) -> str:
     """What is on the screen, as lines of text; blank lines while it is not laid out."""
     width, height = app.size
+    visible_screen_stack.set(app._background_screens)
     lines = app.screen._compositor.render_strips()
     if not app.screen.size or len(lines) != height:
         return "\n" * max(1, height)  # opened or resized this instant

@@ -26,10 +26,7 @@ NEEDED = {"plan_approval": "ctrl+y ctrl+r esc v enter", "plan_graph": "esc v ent
 
 
 def _cases() -> list[object]:
-    looks: tuple[tuple[Size, str], ...] = (
-        *((size, "") for size in (LITTLE, SMALL, MEDIUM)),
-        (SMALL, "ansi-dark"),
-    )
+    looks = [*((size, "") for size in (LITTLE, SMALL, MEDIUM)), (SMALL, "ansi-dark")]
     return [
         pytest.param(
             *(name, size, theme),
