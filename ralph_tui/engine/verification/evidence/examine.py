@@ -52,7 +52,6 @@ from ralph_tui.engine.verification.evidence.reports import (
 )
 from ralph_tui.engine.verification.evidence.runners import (
     ONLY,
-    SCRIPT_WRAPPER,
     join_environments,
     with_reporting,
 )
@@ -62,7 +61,6 @@ from ralph_tui.guard.shell.statuses import with_pipe_failures
 from ralph_tui.vcs.snapshots import Content
 
 _LOAD_FAILURES = {
-    1: SCRIPT_WRAPPER,
     4: 'Error importing plugin "ralph_pytest_report"',
     9: "is not allowed in NODE_OPTIONS",
 }
@@ -256,9 +254,8 @@ class Examiner:
         found: tuple[str, ...] = ()
         run_faults: tuple[str, ...] = ()
         result, report = here.result, here.report
-        changed = [change.path for change in inspection.checks]
         if result.exit_code == 0:
-            found = report_judge.faults(report, self._root, inspection.trusted, changed)
+            found = report_judge.faults(report, self._root, inspection.trusted)
             if report.runners and before.outcomes and not inspection.allowed:
                 found += report_judge.weaknesses(before.outcomes, report)
         elif result.exit_code and report.runners:
@@ -575,7 +572,7 @@ class Examiner:
             if _LOAD_FAILURES.get(result.exit_code or 0, "\0") in result.tail and not changed:
                 return Ran(result=await self._run(run), report=TestReport())
             report = await asyncio.to_thread(
-                read_reports, directory, result.output, reporting.runners, reporting.scripts
+                read_reports, directory, result.output, reporting.runners
             )
             if removed:
                 report = report.model_copy(update={"faults": (*report.faults, _REMOVED)})

@@ -4,70 +4,28 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from ralph_tui.domain.formatting import plural
-from ralph_tui.engine.verification.evidence.check_names import RUNNER_MODULES, is_test_file
 from ralph_tui.engine.verification.evidence.reports import TestReport
-from ralph_tui.engine.verification.evidence.runners import INLINE_NODE, INLINE_PYTHON
 
 _INSTALLED = ("site-packages", "dist-packages")
 _RAN = frozenset({"passed", "failed", "xpassed"})
 _WEAK = {"skipped": "skipped", "xfailed": "expected to fail"}
 _NAMED = 3
-_INLINE = {INLINE_PYTHON: "the command's Python code", INLINE_NODE: "the command's node code"}
 
 
-def faults(
-    report: TestReport,
-    root: Path,
-    trusted: Collection[str],
-    changed: Collection[str] = (),
-) -> tuple[str, ...]:
+def faults(report: TestReport, root: Path, trusted: Collection[str]) -> tuple[str, ...]:
     """Return why a command with exit status 0 did not pass; empty if it did.
 
     Args:
         trusted: Check files in the person's version, relative to the project.
-        changed: Check files with changes, which a run with the originals judges.
     """
-    early = tuple(_ended_early(report, root, {*trusted, *changed}))
     if not report.runners:
-        return (*report.faults, *early)
-    return early + tuple(
-        dict.fromkeys((*_result_faults(report), *run_faults(report, root, trusted)))
-    )
+        return report.faults
+    return tuple(dict.fromkeys((*_result_faults(report), *run_faults(report, root, trusted))))
 
 
 def run_faults(report: TestReport, root: Path, trusted: Collection[str]) -> tuple[str, ...]:
     """Return faults in how the tests ran, whatever their outcome; the arguments are those of `faults`."""
-    return (
-        *report.faults,
-        *_untrusted_parts(report, root, trusted),
-        *_skipped_by_code(report, root, trusted),
-    )
-
-
-def _ended_early(report: TestReport, root: Path, checks: Collection[str]) -> Iterator[str]:
-    """Yield check scripts that did not reach their end, because the checked code ended the process."""
-    for end in report.scripts:
-        script = _script_path(end.script, root)
-        if script not in (*checks, *_INLINE):
-            continue  # the script is the work itself
-        if not end.how:
-            yield f"{_INLINE.get(script, script)} did not reach its end although the command ended with status 0"
-        elif end.status or end.how == "raised":
-            yield f"{_INLINE.get(script, script)} failed although the command ended with status 0"
-        elif end.how != "reached":
-            own = [name for path, _ in end.frames if (name := _script_path(path, root))]
-            done = all(
-                last
-                for path, last in end.frames
-                if not path or _script_path(path, root) in (*checks, *_INLINE)
-            )
-            if not own or (own[-1] not in (*checks, *_INLINE) and not done):
-                who = own[-1] if own else "something"
-                yield f"{who} ended {_INLINE.get(script, script)} with status 0 before its end. Return instead of exiting there"
-
-
-def _script_path(path: str, root: Path) -> str:
-    return path if path in _INLINE else _project_path(path, root)
+    return (*report.faults, *_replaced_parts(report, root, trusted))
 
 
 def _result_faults(report: TestReport) -> Iterator[str]:
@@ -80,34 +38,11 @@ def _result_faults(report: TestReport) -> Iterator[str]:
         yield "no test ran" if not counts.skipped else f"no test ran: {counts.text}"
 
 
-def _untrusted_parts(report: TestReport, root: Path, trusted: Collection[str]) -> Iterator[str]:
-    for name, path in report.loaded.items():
-        own = _project_path(path, root)
-        if own and own not in trusted:
-            what = (
-                "is not the installed one"
-                if name in RUNNER_MODULES
-                else "changes every run of Python"
-            )
-            yield f"{name} was loaded from {own}, so it {what}"
-    for path in report.plugins:
-        own = _project_path(path, root)
-        if own and own not in trusted and not own.endswith("conftest.py"):
-            yield f"{own} took part in the run as a plugin"
+def _replaced_parts(report: TestReport, root: Path, trusted: Collection[str]) -> Iterator[str]:
     for name, path in report.replaced:
         own = _project_path(path, root)
         if (own and own not in trusted) or not Path(path).is_absolute():
             yield f"{name} was replaced by {own or path or 'something without a file'} during the run"
-
-
-def _skipped_by_code(report: TestReport, root: Path, trusted: Collection[str]) -> Iterator[str]:
-    for test, place in report.places.items():
-        own = _project_path(place, root)
-        if report.outcomes.get(test) not in _WEAK or not own or own in trusted:
-            continue
-        name = own.rsplit("/", 1)[-1]
-        if own != test.partition("::")[0] and not is_test_file(name) and name != "conftest.py":
-            yield f"{test} was {_WEAK[report.outcomes[test]]} by {own}"
 
 
 def _project_path(path: str, root: Path) -> str:

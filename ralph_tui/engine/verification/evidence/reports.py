@@ -5,9 +5,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.verification.verification import RunnerKind, TestCounts
@@ -22,17 +22,6 @@ SCRIPT = " (script)"
 _Line = dict[str, JsonValue]
 
 
-class ScriptEnd(Model):
-    """The end of a check's script."""
-
-    script: str
-    how: str = ""
-    """reached, raised, exit, left (`os._exit`) or replaced (`exec`); empty if not reported."""
-    status: int = 0
-    frames: tuple[tuple[str, bool], ...] = ()
-    """The call stack at the end: each file, and whether the call was the last statement there."""
-
-
 class TestReport(Model):
     """The merged report of one command's runners."""
 
@@ -43,19 +32,12 @@ class TestReport(Model):
     outcomes: dict[str, str] = Field(default_factory=dict)
     """Each test's outcome: passed, failed, skipped, xfailed or xpassed."""
     deselected: int = 0
-    places: dict[str, str] = Field(default_factory=dict)
-    """The file that skipped each test or expected it to fail, if any."""
     faults: tuple[str, ...] = ()
     """Signs that the runner did not run all tests, whatever its exit status."""
     failing_exit: bool = False
     """Whether a runner reported a failing exit."""
-    loaded: dict[str, str] = Field(default_factory=dict)
-    """The file of each module that may affect tests."""
-    plugins: tuple[str, ...] = ()
     replaced: tuple[tuple[str, str], ...] = ()
     """Framework functions that were replaced during the run, with the replacing file."""
-    scripts: tuple[ScriptEnd, ...] = ()
-    """The scripts that the command runs with an interpreter."""
 
     def within(self, root: Path) -> "TestReport":
         """Return the report with test names relative to `root`, so that they are the same in a copy."""
@@ -63,12 +45,8 @@ class TestReport(Model):
         def named(test: str) -> str:
             return test.replace(f"{root.resolve()}/", "").replace(f"{root}/", "")
 
-        return self.model_copy(
-            update={
-                "outcomes": {named(test): outcome for test, outcome in self.outcomes.items()},
-                "places": {named(test): place for test, place in self.places.items()},
-            }
-        )
+        outcomes = {named(test): outcome for test, outcome in self.outcomes.items()}
+        return self.model_copy(update={"outcomes": outcomes})
 
     @property
     def counts(self) -> TestCounts:
@@ -84,17 +62,14 @@ class TestReport(Model):
         return tuple(name for name, outcome in self.outcomes.items() if outcome == "failed")
 
 
-def read_reports(
-    directory: Path, output: str, expected: tuple[RunnerKind, ...], scripts: tuple[str, ...] = ()
-) -> TestReport:
+def read_reports(directory: Path, output: str, expected: tuple[RunnerKind, ...]) -> TestReport:
     """Read all reports of a command.
 
     Args:
         output: The command's output, for runners that report there.
         expected: The runners that must report.
-        scripts: The scripts that must report their end.
     """
-    report = TestReport(scripts=tuple(_script_ends(directory, scripts)))
+    report = TestReport()
     for path in sorted(directory.glob("*.jsonl")):
         report = _merged(report, _from_lines(list(_lines(path))))
     for path in sorted(directory.glob("*.replaced")):
@@ -133,21 +108,6 @@ def _lines(path: Path) -> Iterator[_Line]:
             yield value
 
 
-def _script_ends(directory: Path, expected: tuple[str, ...]) -> Iterator[ScriptEnd]:
-    left = list(expected)
-    for path in sorted(directory.glob("*.script")):
-        lines = list(_lines(path))
-        script = next((str(one.get("script")) for one in lines if one.get("kind") == "start"), "")
-        if known := next((one for one in left if script.endswith(PurePosixPath(one).name)), ""):
-            left.remove(known)
-        end = next((one for one in lines if one.pop("kind", "") == "end"), {})
-        try:
-            yield ScriptEnd.model_validate({**end, "script": script})
-        except ValidationError:
-            yield ScriptEnd(script=script)
-    yield from (ScriptEnd(script=one) for one in left)
-
-
 def _pairs(value: JsonValue) -> Iterator[tuple[str, str]]:
     for pair in value if isinstance(value, list) else []:
         if isinstance(pair, list) and len(pair) == 2:
@@ -166,13 +126,9 @@ def _merged(one: TestReport, other: TestReport) -> TestReport:
         runners=tuple(dict.fromkeys((*one.runners, *other.runners))),
         outcomes={**one.outcomes, **other.outcomes},
         deselected=one.deselected + other.deselected,
-        places={**one.places, **other.places},
         faults=(*one.faults, *other.faults),
         failing_exit=other.failing_exit if other.runners else one.failing_exit,
-        loaded={**one.loaded, **other.loaded},
-        plugins=(*one.plugins, *other.plugins),
         replaced=(*one.replaced, *other.replaced),
-        scripts=(*one.scripts, *other.scripts),
     )
 
 
@@ -185,18 +141,14 @@ def _from_lines(lines: list[_Line]) -> TestReport:
         by_kind.setdefault(str(line.get("kind")), []).append(line)
     name = _text(by_kind, "runner", "runner")
     runner = RunnerKind(name) if name in set(RunnerKind) else RunnerKind.PYTEST
-    modules = next((line.get("modules") for line in by_kind.get("start", [])), None)
-    outcomes, places = _outcomes(by_kind)
+    outcomes = _outcomes(by_kind)
     collected = [str(name) for line in by_kind.get("collected", []) for name in _list(line, "ids")]
     return TestReport(
         runners=() if _text(by_kind, "start", "worker") else (runner,),
         outcomes=outcomes,
         deselected=sum(len(_list(line, "ids")) for line in by_kind.get("deselected", [])),
-        places=places,
         faults=tuple(_faults(by_kind, runner, [n for n in collected if n not in outcomes])),
         failing_exit=any(line.get("status") not in (0, -1) for line in by_kind.get("end", [])),
-        loaded={n: str(p) for n, p in modules.items() if p} if isinstance(modules, dict) else {},
-        plugins=tuple(str(p) for line in by_kind.get("end", []) for p in _list(line, "plugins")),
         replaced=tuple(p for line in by_kind.get("end", []) for p in _pairs(line.get("replaced"))),
     )
 
@@ -210,9 +162,8 @@ def _list(line: _Line, name: str) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
-def _outcomes(by_kind: Mapping[str, list[_Line]]) -> tuple[dict[str, str], dict[str, str]]:
+def _outcomes(by_kind: Mapping[str, list[_Line]]) -> dict[str, str]:
     outcomes: dict[str, str] = {}
-    places: dict[str, str] = {}
     for line in by_kind.get("test", []):
         name, outcome = str(line.get("id")), str(line.get("outcome"))
         if outcome not in ("passed", "failed", "skipped"):
@@ -222,12 +173,9 @@ def _outcomes(by_kind: Mapping[str, list[_Line]]) -> tuple[dict[str, str], dict[
         if line.get("when") == "teardown" and outcome != "failed":
             continue
         outcomes[name] = outcome
-        if outcome != "passed":
-            places[name] = str(line.get("at", ""))
-    places |= {str(line.get("id")): str(line.get("at")) for line in by_kind.get("decided", [])}
     for line in by_kind.get("error", []):
         outcomes[str(line.get("id"))] = "failed"
-    return outcomes, places
+    return outcomes
 
 
 def _faults(

@@ -26,21 +26,6 @@ JEST_REPORT = "jest.json"
 _SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "(", ")", "|&", ";;"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
-_PYTHON_SCRIPT = re.compile(
-    r"(?P<python>(?<![\w@%+.-])(?:python|pypy)[\d.]*(?:\s+(?:-[BbdEIOPqRsSuv]+|-[WX]\s*[^\s-]\S*))*)"
-    r"\s+(?P<script>[\w@%+./-]+\.py)(?=\s|$)"
-)
-_PYTHON_TEXT = re.compile(
-    r"(?P<python>(?<![\w@%+.-])(?:python|pypy)[\d.]*(?:\s+(?:-[BbdEIOPqRsSuv]+|-[WX]\s*[^\s-]\S*))*)\s+-c(?=\s)"
-)
-INLINE_PYTHON, INLINE_NODE = "-c", "-e"
-"""The names of the code that a command gives to Python or node as an argument."""
-
-_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"$`\\])*\"""")
-_SHEBANG = re.compile(rb"#! ?(?:/usr/bin/env )?([\w./-]*\b(?:python|pypy)[\d.]*)[ \t]*\r?\n")
-_NODE_SCRIPT = re.compile(r"[\w@%+./-]+\.[cm]?js")
-_MAY_IGNORE_FAILURE = re.compile(r"[|;<>`!\n]|\$\(|(?<!&)&(?!&)")
-SCRIPT_WRAPPER = "ralph_script_end.py"
 _WRAPPERS = {
     "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipenv": ("run",),
     "rye": ("run",), "npm": ("exec",), "pnpm": ("exec", "dlx"), "yarn": ("run", "exec"), "bun": ("x",),
@@ -67,8 +52,6 @@ class Reporting(Model):
     environment: dict[str, str]
     runners: tuple[RunnerKind, ...]
     """The runners that the command itself starts; each must report."""
-    scripts: tuple[str, ...] = ()
-    """The scripts that the command runs with an interpreter; each must report its end."""
 
 
 def with_reporting(command: str, root: Path, directory: Path) -> Reporting:
@@ -81,16 +64,11 @@ def with_reporting(command: str, root: Path, directory: Path) -> Reporting:
     if changed == command:  # jest and vitest report only when asked by an argument
         runners = tuple(one for one in runners if one not in _ASKED)
     environment = _environment(directory)
-    changed, scripts = _with_wrapper(_with_interpreter(changed, root))
     if RunnerKind.NODE not in runners:
         environment["NODE_OPTIONS"] = f'--require="{REPORTERS / "ralph_node_tap.cjs"}"'
-    if node := _node_script(command, root):
-        environment["NODE_OPTIONS"] += f' --require="{REPORTERS / "ralph_node_script.cjs"}"'
-        environment["RALPH_TEST_SCRIPT"] = node
-        scripts += (node,)
-    elif {*runners} - {RunnerKind.NODE}:
+    if {*runners} - {RunnerKind.NODE}:
         environment.pop("NODE_OPTIONS")
-    return Reporting(command=changed, environment=environment, runners=runners, scripts=scripts)
+    return Reporting(command=changed, environment=environment, runners=runners)
 
 
 def join_environments(base: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
@@ -139,67 +117,6 @@ def _with_arguments(command: str, arguments: str) -> str:
     through_npm = words[0][:1] == ["npm"] and words[0][1:2] != ["exec"]
     separator = " --" if through_npm and "--" not in words[0] else ""
     return f"{line}{separator} {arguments}{plain[len(line) :]}"
-
-
-def _with_interpreter(command: str, root: Path) -> str:
-    found = list(_commands(command)) if _must_succeed(command) else []
-    if len(found) != 1 or not found[0][0].startswith("./") or not command.startswith(found[0][0]):
-        return command
-    try:
-        with (root / found[0][0]).open("rb") as file:
-            match = _SHEBANG.match(file.read(200))
-    except OSError:
-        return command
-    return f"{match[1].decode()} {command}" if match else command
-
-
-def _with_wrapper(command: str) -> tuple[str, tuple[str, ...]]:
-    """Return the command with Python scripts run by ralph's wrapper, and these scripts.
-
-    A command that may ignore a failure, such as `python a.py || true`, is returned unchanged.
-    """
-    if not _must_succeed(command):
-        return command, ()
-    known = {
-        word
-        for _, words in placed_programs(command)
-        if words and _PYTHON.fullmatch(PurePosixPath(words[0]).name)
-        for word in words[1:]
-    }
-    scripts: list[str] = []
-    wrapper = shlex.quote(str(REPORTERS / SCRIPT_WRAPPER))
-
-    def wrapped(match: re.Match[str]) -> str:
-        if match["script"] not in known:
-            return match[0]
-        scripts.append(match["script"])
-        return f"{match['python']} {wrapper} {match['script']}"
-
-    changed = _PYTHON_SCRIPT.sub(wrapped, command)
-    if INLINE_PYTHON in known:
-        changed, number = _PYTHON_TEXT.subn(rf"\g<python> {wrapper} -c", changed)
-        scripts += [INLINE_PYTHON] * number
-    return changed, tuple(scripts)
-
-
-def _node_script(command: str, root: Path) -> str:
-    found = list(_commands(command)) if _must_succeed(command) else []
-    if len(found) != 1:
-        return ""
-    words = _unwrapped(found[0])
-    if words[:1] and words[0] in {"npm", "pnpm", "yarn"}:
-        script = package_script(found[0], root)
-        inner = list(_commands(script)) if _must_succeed(script) else []
-        words = _unwrapped(inner[0]) if len(inner) == 1 else []
-    plain = len(words) > 1 and PurePosixPath(words[0]).name == "node"
-    if plain and words[1] in {"-e", "--eval"}:
-        return INLINE_NODE
-    return words[1].removeprefix("./") if plain and _NODE_SCRIPT.fullmatch(words[1]) else ""
-
-
-def _must_succeed(command: str) -> bool:
-    bare = _QUOTED.sub("''", command)
-    return not _MAY_IGNORE_FAILURE.search(bare) and not re.search(r"\benv\s+-", command)
 
 
 def recognized_runners(command: str, root: Path) -> tuple[RunnerKind, ...]:

@@ -1,4 +1,4 @@
-"""A check that is a plain script must reach its end; the code that it checks cannot end it."""
+"""The work cannot end a check that is a plain script: it would end it with other values in the script as well."""
 
 from pathlib import Path
 
@@ -17,41 +17,30 @@ EXITS = "import sys\n\n\ndef total(numbers):\n    sys.exit(0)\n"
 APP = "import sys\n\n\ndef run():\n    print('fine')\n    sys.exit(0)\n"
 
 CHEATS = {
-    "os._exit on import": (ASSERTS, "import os\nos._exit(0)\n", "total.py ended check.py"),
-    "sys.exit on import": (ASSERTS, "import sys\nsys.exit()\n", "total.py ended check.py"),
-    "sys.exit when called": (ASSERTS, EXITS, "total.py ended check.py"),
-    "in the condition of an exit": (MAIN, EXITS, "total.py ended check.py"),
-    "in an argument": (
-        "from total import total\n\n\ndef expect(value):\n    assert value == 3\n\n\nexpect(total([1, 2]))\n",
-        EXITS, "total.py ended check.py",
-    ),
+    "on import": (ASSERTS, "import os\nos._exit(0)\n"),
+    "in the condition of an exit": (MAIN, EXITS),
     "from another thread": (
         ASSERTS, "import os, threading, time\nthreading.Timer(0, os._exit, (0,)).start()\ntime.sleep(5)\n",
-        "ended check.py",
     ),
-    "another program": (ASSERTS, "import os\nos.execv('/bin/true', ['true'])\n", "total.py ended check.py"),
-    "the parent of a fork": (ASSERTS, f"import os\nif os.fork():\n    os._exit(0)\n{BROKEN}", "total.py ended check.py"),
-    "behind Python's back": (ASSERTS, "import posix\nposix._exit(0)\n", "check.py did not reach its end"),
-    "after the failure": (ASSERTS, f"import atexit, os\natexit.register(os._exit, 0)\n{BROKEN}", "check.py failed although"),
-    "hook of failures": (
-        ASSERTS, f"import os, sys\nsys.excepthook = lambda *_: os._exit(0)\n{BROKEN}", "check.py failed although",
-    ),
+    "the parent of a fork": (ASSERTS, f"import os\nif os.fork():\n    os._exit(0)\n{BROKEN}"),
+    "after the failure": (ASSERTS, f"import atexit, os\natexit.register(os._exit, 0)\n{BROKEN}"),
+    "hook of failures": (ASSERTS, f"import os, sys\nsys.excepthook = lambda *_: os._exit(0)\n{BROKEN}"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CHEATS)
 async def test_the_work_does_not_end_a_python_check(tmp_path: Path, name: str) -> None:
-    check, total, said = CHEATS[name]
+    check, total = CHEATS[name]
     tried = Tried(tmp_path / "p", {"check.py": check, "total.py": BROKEN}, PYTHON)
     examined = await tried.claim({"total.py": total})
-    assert examined.result.exit_code == 0, "the status alone would be believed"
-    assert said in "; ".join(examined.faults)
+    assert examined.passed, "the status alone would be believed"
+    assert examined.question, examined.runs
 
 
 async def test_a_changed_check_hides_no_early_end(tmp_path: Path) -> None:
     tried = Tried(tmp_path / "p", {"check.py": ASSERTS, "total.py": BROKEN}, PYTHON)
     examined = await tried.claim({"check.py": f"# more\n{ASSERTS}", "total.py": EXITS})
-    assert not examined.passed
+    assert not examined.passed or examined.question
 
 
 HONEST = {
@@ -77,33 +66,18 @@ async def test_honest_python_checks_pass(tmp_path: Path) -> None:
     tried = Tried(tmp_path / "p", {**files, **work}, chain)
     done = {"total.py": RIGHT, "app.py": APP, "program.py": "import sys\nsys.exit(0)\n"}
     examined = await tried.claim(done)
-    assert examined.passed, f"{examined.faults}\n{examined.result.tail}"
-
-
-@pytest.mark.parametrize("command", [f"{PYTHON} || true", f"{PYTHON} | cat"])
-async def test_what_may_fail_is_not_held_to_its_end(tmp_path: Path, command: str) -> None:
-    tried = Tried(tmp_path / "p", {"check.py": ASSERTS, "total.py": BROKEN}, command)
-    assert not (await tried.claim()).faults
-
-
-async def test_a_red_check_shows_what_python_shows(tmp_path: Path) -> None:
-    tried = Tried(tmp_path / "p", {"check.py": ASSERTS, "total.py": BROKEN}, PYTHON)
-    examined = await tried.claim()
-    assert examined.result.exit_code == 1
-    assert "AssertionError" in examined.result.tail
-    assert 'File "check.py", line 3' in examined.result.tail
-    assert "ralph_" not in examined.result.tail
+    found = (*examined.faults, *filter(None, [examined.question]))
+    assert examined.passed, f"{found}\n{examined.result.tail}"
+    assert not found
 
 
 NODE_CHECK = "import assert from 'node:assert';\nimport { total } from './total.mjs';\nassert.equal(total([1, 2]), 3);\n"
 NODE_RIGHT = "export const total = (n) => n.reduce((a, b) => a + b, 0);\n"
 NODE_BROKEN = "export const total = () => 0;\n"
 NODE_CHEATS = {
-    "on import": ("process.exit(0);\nexport const total = 0;\n", "total.mjs ended check.mjs"),
-    "when called": ("export const total = () => process.exit();\n", "total.mjs ended check.mjs"),
-    "really": ("export const total = () => process.reallyExit(0);\n", "total.mjs ended check.mjs"),
-    "after the failure": (f"process.on('exit', () => {{ process.exitCode = 0; process.reallyExit(0); }});\n{NODE_BROKEN}", "check.mjs failed although"),
-    "swallowed": (f"process.on('uncaughtException', () => {{}});\n{NODE_BROKEN}", "check.mjs failed although"),
+    "on import": "process.exit(0);\nexport const total = 0;\n",
+    "after the failure": f"process.on('exit', () => {{ process.exitCode = 0; process.reallyExit(0); }});\n{NODE_BROKEN}",
+    "swallowed": f"process.on('uncaughtException', () => {{}});\n{NODE_BROKEN}",
 }  # fmt: skip
 node = pytest.mark.needs("node")
 
@@ -111,11 +85,11 @@ node = pytest.mark.needs("node")
 @node
 @pytest.mark.parametrize("name", NODE_CHEATS)
 async def test_the_work_does_not_end_a_node_check(tmp_path: Path, name: str) -> None:
-    total, said = NODE_CHEATS[name]
     files = {"check.mjs": NODE_CHECK, "total.mjs": NODE_BROKEN}
-    examined = await Tried(tmp_path / "p", files, "node check.mjs").claim({"total.mjs": total})
-    assert examined.result.exit_code == 0, "the status alone would be believed"
-    assert said in "; ".join(examined.faults)
+    claimed = {"total.mjs": NODE_CHEATS[name]}
+    examined = await Tried(tmp_path / "p", files, "node check.mjs").claim(claimed)
+    assert examined.passed, "the status alone would be believed"
+    assert examined.question, examined.runs
 
 
 NODE_HONEST = {
@@ -140,4 +114,6 @@ async def test_honest_node_checks_pass(tmp_path: Path) -> None:
     chain = " && ".join(f"node {name}" for name in files)
     tried = Tried(tmp_path / "p", {**files, **dict.fromkeys(work, NODE_BROKEN)}, chain)
     examined = await tried.claim(work)
-    assert examined.passed, f"{examined.faults}\n{examined.result.tail}"
+    found = (*examined.faults, *filter(None, [examined.question]))
+    assert examined.passed, f"{found}\n{examined.result.tail}"
+    assert not found

@@ -2,7 +2,7 @@
 export default async function* report(source) {
   const line = (value) => JSON.stringify(value) + "\n";
   yield line({ kind: "runner", runner: "node --test" });
-  yield line({ kind: "start", worker: "", modules: {} });
+  yield line({ kind: "start", worker: "" });
   for await (const event of source) {
     if (event.type !== "test:pass" && event.type !== "test:fail") continue;
     const data = event.data;
@@ -16,5 +16,5 @@ export default async function* report(source) {
       xfail: todo && !skipped,
     });
   }
-  yield line({ kind: "end", status: -1, worker: "", plugins: [], replaced: [] });
+  yield line({ kind: "end", status: -1, worker: "" });
 }

@@ -7,20 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from ralph_framework_watch import FrameworkWatch, swapped_parts
-from ralph_report_file import DIRECTORY, ReportFile, file_of, outcome_file
+from ralph_report_file import DIRECTORY, ReportFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_MODULES = (
-    "pytest",
-    "_pytest",
-    "_pytest.runner",
-    "pluggy",
-    "unittest",
-    "sitecustomize",
-    "usercustomize",
-)
 
 
 def ralph_canary() -> None:
@@ -40,12 +30,9 @@ class _Reporter:
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: Any) -> None:
         self._worker = getattr(config, "workerinput", {}).get("workerid", "")  # pytest-xdist's
-        modules = {name: file_of(name) for name in _MODULES}
-        self._report.write(
-            kind="start", worker=self._worker, modules=modules,
-            distributed=config.pluginmanager.hasplugin("dsession"),
-        )  # fmt: skip
-        if self._worker or not config.pluginmanager.hasplugin("dsession"):
+        distributed = config.pluginmanager.hasplugin("dsession")
+        self._report.write(kind="start", worker=self._worker, distributed=distributed)
+        if self._worker or not distributed:
             os.environ.pop(DIRECTORY, None)  # a pytest started by a test must not report
 
     @pytest.hookimpl(trylast=True)
@@ -58,7 +45,7 @@ class _Reporter:
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed and not self._worker:
-            self._report.write(kind="error", id=report.nodeid or ".", at=_where(report))
+            self._report.write(kind="error", id=report.nodeid or ".")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: Any) -> None:
@@ -73,8 +60,6 @@ class _Reporter:
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
         if call.when != "teardown":
             self._swapped |= dict.fromkeys(swapped_parts(item, self._functions.get(item)))
-        if call.excinfo is not None and (at := outcome_file(call.excinfo.value)):
-            self._report.write(kind="decided", id=item.nodeid, at=at)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -83,7 +68,7 @@ class _Reporter:
         if report.when == "call" or report.outcome != "passed":
             self._report.write(
                 kind="test", id=report.nodeid, when=report.when, outcome=report.outcome,
-                xfail=hasattr(report, "wasxfail"), at=_where(report),
+                xfail=hasattr(report, "wasxfail"),
             )  # fmt: skip
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -95,15 +80,9 @@ class _Reporter:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: Any) -> Iterator[None]:
         yield
-        names = session.config.pluginmanager.get_plugins()
-        files = {
-            str(getattr(plugin, "__file__", "") or file_of(type(plugin).__module__))
-            for plugin in names
-        }
-        files |= set(_hook_files(session.config.hook))
         self._report.write(
             kind="end", status=int(session.exitstatus), worker=self._worker,
-            plugins=sorted(files - {""}), replaced=[*self._watch.replaced(), *self._swapped],
+            replaced=[*self._watch.replaced(), *self._swapped],
         )  # fmt: skip
 
 
@@ -113,14 +92,6 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
     report = ReportFile("pytest")
     if report:
         early_config.pluginmanager.register(_Reporter(report), "ralph-reporter")
-
-
-def _hook_files(hook: Any) -> Iterator[str]:
-    for caller in list(vars(hook).values()):
-        for one in caller.get_hookimpls() if hasattr(caller, "get_hookimpls") else ():
-            code = getattr(one.function, "__code__", None)
-            if code is not None and not code.co_filename.startswith("<"):
-                yield code.co_filename
 
 
 def _canary_outcome(session: Any) -> str:
@@ -153,8 +124,3 @@ class _Canary(pytest.Item):
 
     def reportinfo(self) -> tuple[str, int, str]:
         return __file__, 0, "ralph_canary"
-
-
-def _where(report: Any) -> str:
-    shown = getattr(report, "longrepr", None)
-    return str(shown[0]) if isinstance(shown, tuple) else ""

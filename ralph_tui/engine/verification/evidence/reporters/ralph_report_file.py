@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 
 DIRECTORY = "RALPH_TEST_REPORT"
@@ -36,28 +35,3 @@ class ReportFile:
                 text = "\n".join(self._lines) + "\n"
                 self._lines.clear()
                 os.write(self._file, text.encode())
-
-
-def file_of(module: str) -> str:
-    return getattr(sys.modules.get(module), "__file__", None) or ""
-
-
-_OUTCOME_EXCEPTIONS = ("Skipped", "XFailed", "SkipTest")
-_FRAMEWORK = ("_pytest", "unittest", "pluggy", "ralph_unittest_report")
-
-
-def outcome_file(error: BaseException | None) -> str:
-    """Return the file that raised a skip or an expected failure, or an empty string for another exception."""
-    if error is None or type(error).__name__ not in _OUTCOME_EXCEPTIONS:
-        return ""
-    while (before := error.__context__) is not None and type(
-        before
-    ).__name__ in _OUTCOME_EXCEPTIONS:
-        error = before  # raised again by the framework
-    found, trace = "", error.__traceback__
-    while trace is not None:
-        name = trace.tb_frame.f_globals.get("__name__", "")
-        if str(name).split(".")[0] not in _FRAMEWORK:
-            found = trace.tb_frame.f_code.co_filename
-        trace = trace.tb_next
-    return found

@@ -10,7 +10,7 @@ _PROJECT_PATH = sys.path.pop(0) if sys.path else ""
 import unittest  # noqa: E402 - the standard library's, not a module of the project
 
 from ralph_framework_watch import FrameworkWatch  # noqa: E402
-from ralph_report_file import DIRECTORY, ReportFile, file_of, outcome_file  # noqa: E402
+from ralph_report_file import DIRECTORY, ReportFile  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,10 +38,7 @@ class _Result(unittest.TextTestResult):
     watch: Any = None
 
     def _report(self, test: Any, outcome: str, *, xfail: bool = False) -> None:
-        at = outcome_file(sys.exc_info()[1])
-        _Result.report.write(
-            kind="test", id=_name(test), when="call", outcome=outcome, xfail=xfail, at=at
-        )
+        _Result.report.write(kind="test", id=_name(test), when="call", outcome=outcome, xfail=xfail)
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
         super().addSubTest(test, subtest, err)
@@ -76,7 +73,7 @@ class _Runner(unittest.TextTestRunner):
         _Canary().run(outcome)
         report.write(kind="canary", outcome="failed" if outcome.failures else "passed")
         report.write(
-            kind="end", status=0 if result.wasSuccessful() else 1, worker="", plugins=[],
+            kind="end", status=0 if result.wasSuccessful() else 1, worker="",
             replaced=watch.replaced(),
         )  # fmt: skip
         return result
@@ -101,8 +98,7 @@ def main() -> None:
     _Result.report = ReportFile("unittest")
     os.environ.pop(DIRECTORY, None)
     _Result.watch = FrameworkWatch()
-    modules = {name: file_of(name) for name in ("unittest", "sitecustomize", "usercustomize")}
-    _Result.report.write(kind="start", worker="", modules=modules)
+    _Result.report.write(kind="start", worker="")
     sys.argv[0] = "python -m unittest"
     unittest.main(module=None, testRunner=_Runner)
 
