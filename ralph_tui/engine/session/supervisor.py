@@ -26,7 +26,7 @@ from ralph_tui.engine.prompts.subagents import SubAgentRules
 from ralph_tui.engine.safety.agents_md_guard import AgentsMdGuard
 from ralph_tui.engine.session.task_tools import TaskTools
 from ralph_tui.engine.session.task_tracker import TaskTracker
-from ralph_tui.engine.verification.gate import receipt_text
+from ralph_tui.engine.verification.failure_report import receipt_text
 
 WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 HANDOFF_TOOL = "mcp__ralph__ralph_update_memory"

@@ -24,8 +24,12 @@ from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.session.learnings import record_learning
 from ralph_tui.engine.session.task_tracker import TaskTracker
 from ralph_tui.engine.verification.coverage import may_be_unverified
-from ralph_tui.engine.verification.failure_report import failure_fingerprint, failure_report
-from ralph_tui.engine.verification.gate import Permit, deny_unattended, receipt_text
+from ralph_tui.engine.verification.failure_report import (
+    failure_fingerprint,
+    failure_report,
+    receipt_text,
+)
+from ralph_tui.engine.verification.gate import Permit, deny_unattended
 from ralph_tui.engine.verification.review.reviewer import MOST_DIFF
 from ralph_tui.store.project import Documents, Outcome
 

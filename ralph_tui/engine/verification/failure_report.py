@@ -1,4 +1,4 @@
-"""Report failed checks to the next attempt: the failing tests and the end of the output."""
+"""Report checks to the model: all receipts of its claim, and to the next attempt what failed."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,14 @@ from ralph_tui.domain.run.failure_fingerprint import (
     steady_name,
 )
 from ralph_tui.domain.sanitize import inert, one_line
-from ralph_tui.domain.verification.verification import Receipt
+from ralph_tui.domain.verification.verification import GateResult, Inputs, Receipt
+
+RESTORE_CHECK_FILES = (
+    "Tests, check scripts and test settings that existed before this task must stay unchanged. Restore "
+    "them, and put new tests into new files. If the task requires changing them, ask with "
+    "ralph_request_check_change."
+)
+"""What the model reads when check files changed."""
 
 MOST_CHECKS = 4
 MOST_TESTS = 12
@@ -93,3 +100,27 @@ def _last_lines(lines: Sequence[str], room: int) -> list[str]:
             break
         kept.append(line)
     return kept[::-1]
+
+
+def receipt_text(result: GateResult) -> str:
+    """Return the result as the model reads it; failed checks come last, where a screen shows them."""
+    lines = [_headline(result)]
+    for receipt in sorted(result.receipts, key=lambda one: not one.ok):
+        shown = receipt.reason or (receipt.counts.text if receipt.counts else "")
+        reason = f" ({shown})" if shown else ""
+        lines.append(f"- {receipt.status.value}: `{receipt.command}`{reason}")
+        if not receipt.ok and receipt.tail:
+            lines += [f"    {line}" for line in receipt.tail.strip().splitlines()[-60:]]
+        if not receipt.ok and receipt.inputs is Inputs.ORIGINALS:
+            lines.append(RESTORE_CHECK_FILES)
+    return "\n".join(lines)
+
+
+def _headline(result: GateResult) -> str:
+    if not result.passed:
+        return "NOT YET: these checks failed."
+    if result.verified:
+        return f"ACCEPTED: {result.basis}."
+    if result.question:
+        return f"TO BE REVIEWED: {result.question}."
+    return f"ACCEPTED as unverified: {result.basis}. Nothing was checked. Your notes are the only evidence."

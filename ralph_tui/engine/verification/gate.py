@@ -20,7 +20,6 @@ from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectCheck
 from ralph_tui.domain.verification.verification import (
     AllowedCheckChange,
     GateResult,
-    Inputs,
     Receipt,
     ReceiptStatus,
     VerificationOutcome,
@@ -123,22 +122,6 @@ NOTHING_CHANGED = NO_CHECK_RAN.model_copy(
         "done, add a test that shows it.",
     }
 )
-
-
-TESTS_REMOVED = NO_CHECK_RAN.model_copy(
-    update={
-        "command": "every test is kept",
-        "tail": "Restore these test files. The task does not ask to remove or replace tests.",
-    }
-)
-
-
-RESTORE_CHECK_FILES = (
-    "Tests, check scripts and test settings that existed before this task must stay unchanged. Restore "
-    "them, and put new tests into new files. If the task requires changing them, ask with "
-    "ralph_request_check_change."
-)
-"""What the model reads when check files changed."""
 
 
 NO_CHECK_PASSED = NO_CHECK_RAN.model_copy(
@@ -335,9 +318,9 @@ class Gate:
         await asyncio.to_thread(made.after, self.base.trees, claimed)
         if not receipts:
             self._inspection = await self._examiner.inspect((), task)
-        if all(receipt.ok for receipt in receipts):
-            for objection in await asyncio.to_thread(self._objections, task, receipts, written):
-                add(objection)
+        passed = all(receipt.ok for receipt in receipts)
+        if passed and await asyncio.to_thread(self._nothing_changed, task, receipts, written):
+            add(NOTHING_CHANGED)
         result = self._result(task, checks, tuple(receipts), prose_criteria(task, rules.checks))
         if must_verify and result.passed and not result.verified and not result.question:
             add(NO_CHECK_PASSED if receipts else NO_CHECK_RAN)
@@ -383,18 +366,13 @@ class Gate:
             for_person=any(one.for_person for one in examined.values()),
         )
 
-    def _objections(
+    def _nothing_changed(
         self, task: Task, receipts: Sequence[Receipt], written: tuple[str, ...]
-    ) -> list[Receipt]:
-        """Return what speaks against a claim whose checks passed, and what passing checks cannot show."""
-        found = []
+    ) -> bool:
+        """Return whether the work of a task left no trace, and no check of its own shows that it is done."""
         shown = any(r.source == "criterion" and r.status is ReceiptStatus.PASSED for r in receipts)
-        if not shown and self.base.is_untouched(task.id, self._inspection):
-            found += [] if written else [NOTHING_CHANGED]
-        if gone := self._inspection.removed_tests:
-            reason = f"removed: {shortlist(gone, 5)}"
-            found.append(TESTS_REMOVED.model_copy(update={"reason": reason}))
-        return found
+        untouched = not shown and self.base.is_untouched(task.id, self._inspection)
+        return untouched and not written
 
     async def run_check(
         self,
@@ -597,27 +575,3 @@ async def _refusal(command: str, verdict: Verdict, permit: Permit) -> str:
     if ruling.by in ("", NOBODY):
         return f"{verdict.reason} in `{verdict.part}`: {ruling.reason}"
     return f"the person denied it{f': {ruling.reason}' if ruling.reason else ''}"
-
-
-def receipt_text(result: GateResult) -> str:
-    """Return the result as the model reads it; failed checks come last, where a screen shows them."""
-    lines = [_headline(result)]
-    for receipt in sorted(result.receipts, key=lambda one: not one.ok):
-        shown = receipt.reason or (receipt.counts.text if receipt.counts else "")
-        reason = f" ({shown})" if shown else ""
-        lines.append(f"- {receipt.status.value}: `{receipt.command}`{reason}")
-        if not receipt.ok and receipt.tail:
-            lines += [f"    {line}" for line in receipt.tail.strip().splitlines()[-60:]]
-        if not receipt.ok and receipt.inputs is Inputs.ORIGINALS:
-            lines.append(RESTORE_CHECK_FILES)
-    return "\n".join(lines)
-
-
-def _headline(result: GateResult) -> str:
-    if not result.passed:
-        return "NOT YET: these checks failed."
-    if result.verified:
-        return f"ACCEPTED: {result.basis}."
-    if result.question:
-        return f"TO BE REVIEWED: {result.question}."
-    return f"ACCEPTED as unverified: {result.basis}. Nothing was checked. Your notes are the only evidence."

@@ -22,6 +22,7 @@ from ralph_tui.engine.phases.build_loop import passing_already
 from ralph_tui.engine.verification.baseline import Baseline, Check, require_started
 from ralph_tui.engine.verification.check_command import KEPT_BYTES, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
+from ralph_tui.engine.verification.failure_report import receipt_text
 from ralph_tui.engine.verification.gate import (
     Gate,
     Review,
@@ -29,7 +30,6 @@ from ralph_tui.engine.verification.gate import (
     gate_environment,
     plan_checks,
     prose_criteria,
-    receipt_text,
 )
 from tests.engine.verification.evidence.projects import UNITTEST, check_environment, write
 from tests.harness.waiting import until

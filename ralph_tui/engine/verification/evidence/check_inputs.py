@@ -3,18 +3,14 @@
 import fnmatch
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES, is_source
 from ralph_tui.engine.verification.detection.directory_files import read_start
 from ralph_tui.engine.verification.detection.named_tasks import RECIPE_FILES, recipes
-from ralph_tui.engine.verification.evidence.check_names import (
-    TEST_DIRECTORIES,
-    lints,
-    names_check,
-)
+from ralph_tui.engine.verification.evidence.check_names import lints, names_check
 from ralph_tui.engine.verification.evidence.classify import is_named
 from ralph_tui.engine.verification.evidence.runners import (
     package_script,
@@ -46,14 +42,6 @@ PYTEST_SETTINGS = (
     "pyproject.toml", "pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", "conftest.py",
 )  # fmt: skip
 _PYTHON_FILES = re.compile(r"^python_files\s*=\s*(\[[^\]]*\]|[^\n]*)", re.MULTILINE)
-_SCRIPT_SETTINGS = re.compile(
-    r"(jest|vitest|vite|mocha|karma|ava)\.(config|conf|workspace)\.\w+|\.mocharc.*"
-)
-_SET_UP = re.compile(
-    r"\b(?:setupFiles\w*|globalSetup|globalTeardown|testEnvironment|testRunner|runner|resolver|reporters"
-    r"|snapshotSerializers|require)[\"']?\s*:\s*(\[[^\]]*\]|[\"'][^\"'\n]+[\"'])"
-)
-_QUOTED_TEXT = re.compile(r"[\"']([^\"'\n]+)[\"']")
 _GLOB = re.compile(r"[\w*?.-]+\.py")
 _UNITTEST_NAME = re.compile(r"test.*\.py")
 """What unittest collects; pytest needs an underscore."""
@@ -76,7 +64,7 @@ class CheckInputs:
         """
         self._root, self._task_text = root, task_text
         self._test_names = _test_names(root)
-        self.named: dict[str, None] = dict.fromkeys(_set_up_files(root))
+        self.named: dict[str, None] = {}
         self.included: set[str] = set()
         """Files that recipes include, whether they exist or not."""
         for command in commands:
@@ -207,15 +195,6 @@ class CheckInputs:
                 self._add_file(found, depth=depth + 1)
 
 
-def _set_up_files(root: Path) -> Iterator[str]:
-    for path in root.iterdir() if root.is_dir() else ():
-        if path.name == "package.json" or _SCRIPT_SETTINGS.fullmatch(path.name):
-            for value in _SET_UP.findall(read_start(path)):
-                for name in _QUOTED_TEXT.findall(value):
-                    if found := _inside(root, name.removeprefix("<rootDir>/")):
-                        yield found
-
-
 def _test_names(root: Path) -> list[re.Pattern[str]]:
     found = []
     for name in PYTEST_SETTINGS:
@@ -298,39 +277,14 @@ def _inside(root: Path, word: str) -> str:
         return ""
 
 
-_ASSIGNED = re.compile(
-    r"^pytest_plugins\s*[:=][^\[(\"']*([\[(][^\])]*[\])]|[\"'][\w.]+[\"'])", re.MULTILINE
-)
-_QUOTED = re.compile(r"[\"']([\w.]+)[\"']")
-_OPTION = re.compile(r"-p[\s\"',=]+([A-Za-z_][\w.]*)")
 _OFFERED = re.compile(r"pytest11[\"'\]]*\s*=?\s*\{?\s*[\w.\"'-]+\s*=\s*[\"']?([\w.]+)")
 
 
-def declared_plugins(root: Path, trusted: Iterable[str], *, offered: bool = True) -> frozenset[str]:
-    """Return the plugin files that settings and conftest files load. Blocks.
-
-    Args:
-        trusted: The settings and conftest files, among other files.
-        offered: Whether to include the plugins that the project offers to others, which are its work.
-    """
-    loaded: set[str] = set()
-    own: set[str] = set()
-    for path in trusted:
-        name = path.rsplit("/", 1)[-1]
-        if name in PYTEST_SETTINGS:
-            text = read_start(root / path)
-            conftest = name == "conftest.py"
-            modules = _QUOTED.findall("".join(_ASSIGNED.findall(text)))
-            for module in modules if conftest else _OPTION.findall(text):
-                loaded.update(_module_files(root, module))
-            for module in () if conftest else _OFFERED.findall(text):
-                own.update(_module_files(root, module))
-    return frozenset(loaded | own if offered else loaded - own)
-
-
-def _module_files(root: Path, module: str) -> Iterator[str]:
-    relative = module.replace(".", "/")
-    for base in ("", "src/", *(f"{name}/" for name in sorted(TEST_DIRECTORIES))):
-        for path in (f"{base}{relative}.py", f"{base}{relative}/__init__.py"):
-            if (root / path).is_file():
-                yield path
+def offered_plugins(root: Path, paths: Collection[str]) -> frozenset[str]:
+    """Return the plugins of pytest, among these paths, that the project offers to others, which are its work. Blocks."""
+    settings = (path for path in paths if path.rpartition("/")[2] in PYTEST_SETTINGS)
+    modules = (name for path in settings for name in _OFFERED.findall(read_start(root / path)))
+    relative = [name.replace(".", "/") for name in modules]
+    ends = (".py", "/__init__.py")
+    named = {f"{base}{one}{end}" for base in ("", "src/") for one in relative for end in ends}
+    return frozenset(named.intersection(paths))

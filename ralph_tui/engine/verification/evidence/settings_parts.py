@@ -3,7 +3,6 @@
 What is not known to be free controls checks, because every tool may add a table or key of its own.
 """
 
-import configparser
 import json
 import re
 import tomllib
@@ -32,11 +31,6 @@ _FREE_TOOLS = frozenset({
     "commitizen", "semantic_release", "towncrier", "git-cliff", "briefcase", "check-manifest", "distutils",
 })  # fmt: skip
 """Tables below `tool` in pyproject.toml that describe packages; every other tool may be a check or affect one."""
-
-_FREE_SECTIONS = re.compile(
-    r"metadata|options(\..*)?|sdist|bdist.*|egg_info|build.*|install.*|upload.*|bumpversion.*|files|global"
-)
-"""Sections of setup.cfg that describe the package."""
 
 _FREE_KEYS = frozenset({
     "name", "version", "description", "keywords", "homepage", "bugs", "license", "author", "contributors",
@@ -79,11 +73,9 @@ def controlling_part(name: str, data: bytes, original: bytes = b"") -> bytes:
             return _canonical(_json_control(json.loads(data), json.loads(original or b"{}")))
         if name in _CONTROLLING_TABLES:
             return _canonical(_toml_control(name, tomllib.loads(data.decode())))
-        if name == "setup.cfg":
-            return _canonical(_ini_control(data.decode()))
         if name == "go.mod":
             return "".join(_REPLACE.findall(data.decode())).encode()
-    except (ValueError, AttributeError, configparser.Error):
+    except (ValueError, AttributeError):
         return data  # invalid: compare the whole file
     return data
 
@@ -123,13 +115,6 @@ def _toml_control(name: str, data: Mapping[str, Any]) -> dict[str, object]:
             found[dotted] = value
     tools = data.get("tool", {}) if name == "pyproject.toml" else {}
     return found | {f"tool.{tool}": v for tool, v in tools.items() if tool not in _FREE_TOOLS}
-
-
-def _ini_control(text: str) -> dict[str, dict[str, str]]:
-    parser = configparser.RawConfigParser(strict=False, interpolation=None)
-    parser.read_string(text)
-    sections = (name for name in parser.sections() if not _FREE_SECTIONS.fullmatch(name))
-    return {name: dict(parser[name]) for name in sections}
 
 
 def _json_control(data: Mapping[str, Any], original: Mapping[str, Any]) -> dict[str, object]:

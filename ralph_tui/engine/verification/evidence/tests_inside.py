@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 FRAMEWORK = re.compile(
-    r"""\b(?:_pytest|pytest|pluggy|unittest|nose2?|doctest|conftest)\b|['"](?:node:test|vitest|@jest/[\w-]+|mocha|ava|tap)['"]"""
+    r"""\b(?:_pytest|pytest(?:_\w+)?|pluggy|unittest|nose2?|doctest|conftest)\b|['"](?:node:test|vitest|@jest/[\w-]+|mocha|ava|tap)['"]"""
     r"""|\b(?:RSpec|Minitest|PHPUnit|ExUnit|OUnit\d?|Alcotest|luassert|tcltest|NUnit|Xunit)\b|\bTest::(?:More|Simple|Builder)\b"""
     r"""|org\.(?:junit|test[n]g)|^\s*"testing"|\b__main__\._pytest"""
     r"""|(?:\bmacro_rules!|\bas)\s+(?:debug_)?(?:assert(?:_eq|_ne)?|panic)\b""",

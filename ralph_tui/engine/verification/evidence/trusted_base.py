@@ -23,10 +23,7 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.evidence.allowed_changes import allowed_by_text
-from ralph_tui.engine.verification.evidence.check_inputs import (
-    CheckInputs,
-    declared_plugins,
-)
+from ralph_tui.engine.verification.evidence.check_inputs import CheckInputs, offered_plugins
 from ralph_tui.engine.verification.evidence.check_names import (
     RUNNER_MODULES,
     is_test_file,
@@ -133,13 +130,6 @@ class Inspection(Model):
         return change.kind == "new" and is_test_file(change.path)
 
     @property
-    def removed_tests(self) -> tuple[str, ...]:
-        """The removed test files that nobody allowed to remove; none if there are new ones, which may replace them."""
-        tests = [c for c in self.checks if is_test_file(c.path)]
-        new = any(change.kind == "new" for change in tests)
-        return () if new else tuple(c.path for c in tests if c.kind == "deleted")
-
-    @property
     def names(self) -> tuple[str, ...]:
         return tuple(change.text for change in self.checks)
 
@@ -195,7 +185,6 @@ class TrustedBase:
         self.trouble = ""
         tasks = {n: tree for n, tree in before.tasks.items() if n not in settled}
         named = (*before.inputs, *CheckInputs(self._root, commands, task_text).named)
-        loaded = declared_plugins(self._root, self._contents(now), offered=False)
         self._save(
             before.model_copy(
                 update={
@@ -204,7 +193,7 @@ class TrustedBase:
                     "bound": bound,
                     "tasks": {name: now, **tasks} if name else tasks,
                     "ended": {n: tree for n, tree in before.ended.items() if n in tasks},
-                    "inputs": tuple(dict.fromkeys((*named, *loaded))),
+                    "inputs": tuple(dict.fromkeys(named)),
                     "packages": self._trusted_packages(agreed=bool(settled)),
                 }
             )
@@ -472,7 +461,7 @@ class TrustedBase:
             tests_inside=tests_inside,
             allowed=allowed,
             originals=originals,
-            trusted=frozenset(trusted | declared_plugins(self._root, trusted)),
+            trusted=frozenset(trusted),
             added=tuple(path for path in self._record.added if path in held),
             bound=self._changed_bound(claim, {*judged} - {*allowed}),
             faults=changed_packages(self._root, known, self._installed(), locks)
@@ -509,7 +498,7 @@ class TrustedBase:
             touches=task.touches if task else (),
             named_by=lambda path: self._named_by(base, path),
             hidden=(RUNNER_MODULES | sys.stdlib_module_names | installed) - present,
-            offered=declared_plugins(self._root, self._contents(base)) - known,
+            offered=offered_plugins(self._root, self._contents(base)) - known,
         )
 
     def _named_by(self, base: str, path: str) -> tuple[str, ...]:
