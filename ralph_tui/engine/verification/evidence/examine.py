@@ -48,6 +48,7 @@ from ralph_tui.engine.verification.evidence.reports import (
     SCRIPT,
     TestReport,
     go_text,
+    junit_reports,
     read_reports,
 )
 from ralph_tui.engine.verification.evidence.runners import (
@@ -565,14 +566,17 @@ class Examiner:
                 | ({ONLY: "\n".join(only)} if only else {}),
                 "keep": _OUTPUT_BYTES if reads_output else 0,
             }
-            empty = directory.stat().st_ctime_ns
+            empty, since = directory.stat().st_ctime_ns, clock()
             result = await self._run(run.model_copy(update=changes))
             changed = directory.stat().st_ctime_ns != empty
             removed = changed and not any(directory.iterdir())
             if _LOAD_FAILURES.get(result.exit_code or 0, "\0") in result.tail and not changed:
                 return Ran(result=await self._run(run), report=TestReport())
+            junit = (
+                () if reporting.runners else await asyncio.to_thread(junit_reports, files, since)
+            )
             report = await asyncio.to_thread(
-                read_reports, directory, result.output, reporting.runners
+                read_reports, directory, result.output, reporting.runners, junit
             )
             if removed:
                 report = report.model_copy(update={"faults": (*report.faults, _REMOVED)})

@@ -4,8 +4,9 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 from pydantic import Field, JsonValue
 
@@ -62,12 +63,32 @@ class TestReport(Model):
         return tuple(name for name, outcome in self.outcomes.items() if outcome == "failed")
 
 
-def read_reports(directory: Path, output: str, expected: tuple[RunnerKind, ...]) -> TestReport:
+_JUNIT = tuple(
+    f"{module}{place}/*.xml"
+    for module in ("", "*/", "*/*/")
+    for place in (
+        "target/surefire-reports", "target/failsafe-reports", "build/test-results", "build/test-results/*", "build/logs",
+        "reports", "test-reports", "test-results",
+    )
+)  # fmt: skip
+"""Where tools of many languages write what their tests found, as JUnit does."""
+
+
+def junit_reports(root: Path, since: int) -> tuple[Path, ...]:
+    """Return the JUnit reports that were written since a time, in nanoseconds. Blocks."""
+    found = (path for pattern in ("*.xml", *_JUNIT) for path in sorted(root.glob(pattern)))
+    return tuple(path for path in found if path.is_file() and path.stat().st_ctime_ns >= since)
+
+
+def read_reports(
+    directory: Path, output: str, expected: tuple[RunnerKind, ...], junit: Iterable[Path] = ()
+) -> TestReport:
     """Read all reports of a command.
 
     Args:
         output: The command's output, for runners that report there.
         expected: The runners that must report.
+        junit: The JUnit reports that it wrote.
     """
     report = TestReport()
     for path in sorted(directory.glob("*.jsonl")):
@@ -80,6 +101,7 @@ def read_reports(directory: Path, output: str, expected: tuple[RunnerKind, ...])
     if not expected:
         texts = (_text_of(path) for path in sorted(directory.glob("*.tap")))
         report = _merged(report, _from_tap([output, *texts]))
+        report = _merged(report, _from_junit(junit))
     if RunnerKind.CARGO in expected:
         report = _merged(report, _from_cargo(output))
     if RunnerKind.GO in expected:
@@ -336,4 +358,17 @@ def _from_tap(texts: list[str]) -> TestReport:
             outcomes[name] = "skipped" if mark in ("skip", "todo") else outcome
         if missing:
             return TestReport()
+    return TestReport(outcomes=outcomes)
+
+
+def _from_junit(paths: Iterable[Path]) -> TestReport:
+    """Read JUnit reports. As with TAP, whatever the command runs can write them, so they name no runner."""
+    outcomes: dict[str, str] = {}
+    for path in paths:
+        with contextlib.suppress(ET.ParseError):
+            for case in ET.fromstring(_text_of(path)).iter("testcase"):  # noqa: S314 - expat bounds entities
+                found = {child.tag for child in case}
+                name = ".".join(filter(None, (case.get("classname"), case.get("name"))))
+                ended = "skipped" if "skipped" in found else "passed"
+                outcomes[name] = "failed" if found & {"failure", "error"} else ended
     return TestReport(outcomes=outcomes)

@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,12 @@ import pytest
 from ralph_tui.domain.verification.verification import RunnerKind, TestCounts
 from ralph_tui.engine.verification.check_command import run_command
 from ralph_tui.engine.verification.evidence.report_judge import weaknesses
-from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
+from ralph_tui.engine.verification.evidence.reports import (
+    TestReport,
+    go_text,
+    junit_reports,
+    read_reports,
+)
 from ralph_tui.engine.verification.evidence.runners import (
     JEST_REPORT,
     join_environments,
@@ -155,6 +161,26 @@ def test_tap_names_tests_but_no_runner(tmp_path: Path) -> None:
     assert "inner > deep" in report.outcomes
     cut = (TAP.replace("1..3", "1..4"), TAP.replace("1..3", ""), f"{TAP}Bail out! gone\n")
     assert [read_reports(tmp_path, text, ()).outcomes for text in cut] == [{}, {}, {}]
+
+
+JUNIT = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="TotalTest" tests="4">
+  <testcase classname="TotalTest" name="some"/>
+  <testcase classname="TotalTest" name="none"><failure message="no">trace</failure></testcase>
+  <testcase classname="TotalTest" name="odd"><error/></testcase>
+  <testcase classname="TotalTest" name="later"><skipped/></testcase>
+</testsuite>
+"""
+
+
+def test_junit_reports_of_this_run_name_tests_but_no_runner(tmp_path: Path) -> None:
+    place = "app/target/surefire-reports"
+    write(tmp_path, {f"{place}/TEST-a.xml": JUNIT, "pom.xml": "<project/>", "report.xml": "<cut"})
+    found = junit_reports(tmp_path, 0)
+    report = read_reports(tmp_path, "", (), found)
+    assert (report.runners, report.counts) == ((), TestCounts(passed=1, failed=2, skipped=1))
+    assert report.failing == ("TotalTest.none", "TotalTest.odd")
+    assert junit_reports(tmp_path, time.time_ns() + 10**9) == ()
 
 
 def test_jest_is_read_from_its_file(tmp_path: Path) -> None:
