@@ -71,10 +71,10 @@ def _open() -> int:
     return open_here(None, _begin)
 
 
-def _begin(directory: Path) -> int:
-    from ralph_tui.cli.commands.init import begin_here
+def _begin(_: Path) -> int:
+    from ralph_tui.cli.app import run_command
 
-    return begin_here(directory)
+    return run_command([])
 
 
 def _print_status(*, as_json: bool = False) -> int:

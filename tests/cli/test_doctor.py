@@ -16,10 +16,7 @@ from ralph_tui.cli.doctor import checks, guard_layers
 from ralph_tui.cli.doctor.check_trial import try_checks_of
 from ralph_tui.cli.doctor.checks import readiness
 from ralph_tui.cli.doctor.guard_layers import Finding
-from ralph_tui.cli.run.first_start import FirstStart
-from ralph_tui.config.settings import Settings
 from ralph_tui.engine.safety.processes import RUN_MARK
-from ralph_tui.engine.verification.detection.project_checks import checks_of
 from ralph_tui.guard.sandbox.environment import SHIMS
 from ralph_tui.guard.sandbox.os_sandbox import cli_sandbox_prefix, sandbox_problem
 from ralph_tui.store.project import Project
@@ -408,8 +405,6 @@ def test_each_check_is_tried_as_a_run_would(tmp_path: Path) -> None:
     assert re.search(r"ok +tried +`npm test` passes \(1 test, ", done.stdout), done.stdout
     notices = [notice.text for notice in readiness(tmp_path)]
     assert any(re.search("Tried: `npm test` passes .* ago", text) for text in notices)
-    start = FirstStart(tmp_path, checks_of(tmp_path, Settings()), (), ())
-    assert "`npm test` passes" in start.facts(Settings()).facts["Checks"]
 
 
 def test_a_user_without_a_home_is_told_what_to_set(

@@ -1,4 +1,4 @@
-"""`ralph` in an empty folder: a screen with one input instead of an error."""
+"""`ralph` in an empty folder: a question instead of an error, then the screen."""
 
 import uuid
 from pathlib import Path
@@ -33,18 +33,19 @@ def test_a_request_in_an_empty_folder_begins_the_work(tmp_path: Path) -> None:
             [], cwd=folder, notes=tmp_path, environment=environment, size=(80, 24)
         ) as left:
             left.until_shown("Set up ralph here?")
-            left.press("\x1b")
+            left.press("n\r")
             assert left.exit_status() == 0
-            assert "nothing was changed" in left.after_screen
-            assert left.left_over() == []
         assert list(folder.iterdir()) == []
         with terminal(
             [], cwd=folder, notes=tmp_path, environment=environment, size=(80, 24)
         ) as shown:
-            shown.until_shown("What should Ralph build?")
-            shown.press("A habit tracker\r")
-            shown.until_shown("Which language?")
+            shown.until_shown("Set up ralph here?")
             shown.press("\r")
+            shown.until_shown("Language of the project")
+            shown.press("\r")
+            shown.until_shown("What should Ralph build?", 60)
+            shown.press("A habit tracker")
+            shown.press("\x13")
             shown.until_shown("I will read the folder first.", 90)
             assert (folder / ".ralph/config.yaml").is_file()
             assert (folder / "AGENTS.md").is_file()

@@ -258,36 +258,18 @@ def init(  # noqa: PLR0913 - an option of the command for each
 
 
 def begin_here(directory: Path) -> int:
-    """Offer on a screen to set up ralph in a directory; if accepted, open the screen on the new project."""
-    from ralph_tui.cli.run.first_start import FirstStart, keeping
+    """Show what `ralph init` would do and ask; if the person agrees, do it and open the screen, which asks what to build."""
     from ralph_tui.cli.run.mode import open_project
-    from ralph_tui.store.foreign_files import foreign_plans
-    from ralph_tui.store.layout import Layout
-    from ralph_tui.store.typed_texts import REQUEST, keep_typed
 
     _refuse_home(directory)
     wanted = WantedFiles()
-    adoption = _plan_adoption(directory, wanted)
-    new = tuple(path.relative_to(directory).as_posix() for path, _ in adoption.new)
-    is_empty = adoption.uv_init is not None
-    start = FirstStart(directory, adoption.checks, new, foreign_plans(directory), is_empty)
-    choice = start.ask()
-    if choice is None:
+    _preview(_plan_adoption(directory, wanted))
+    if not typer.confirm("\nSet up ralph here?", default=True):
         note("nothing was changed; `ralph demo` shows how ralph works.")
         return 0
-    with keeping(choice.request):
-        if not choice.makes_python:
-            wanted = WantedFiles(python=False)
-            adoption = _plan_adoption(directory, wanted)
-        elif adoption.uv_init is not None and not choice.makes_git:
-            adoption = replace(adoption, uv_init=(*adoption.uv_init, "--vcs", "none"))
-        if choice.makes_git and adoption.uv_init is None:  # uv creates the repository itself
-            start.make_repository()
-        _carry_out(adoption, wanted, None, shows_next=False)
-        if choice.plan is not None:
-            start.import_plan(choice.plan)
-        keep_typed(Layout(directory), REQUEST, choice.request)
-    return open_project(directory, choice.request)
+    wanted = _with_language(directory, wanted, may_ask=True)
+    _carry_out(_plan_adoption(directory, wanted), wanted, None, shows_next=False)
+    return open_project(directory)
 
 
 def _preview_extras(name: str | None, beginning: "Beginning | None") -> None:

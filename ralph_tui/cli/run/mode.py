@@ -21,7 +21,7 @@ def open_here(project_root: Path | None, begin: "Callable[[Path], int]") -> int:
     """Open the screen on a project without starting anything; return the exit status.
 
     Args:
-        begin: Offers on a screen to set up a directory that is not a project yet.
+        begin: Offers to set up a directory that is not a project yet.
     """
     if reason := no_screen():
         project = find_project(project_root)
@@ -64,8 +64,7 @@ def _require_directory(place: Path) -> None:
         require(Layout(place))
 
 
-def open_project(project_root: Path | None, request: str = "") -> int:
-    """Open the screen on a project, and start with a request if there is one; return the exit status."""
+def open_project(project_root: Path | None) -> int:
     from ralph_tui.tui.terminal.splash import splash
 
     with splash(project_directory(project_root)) as drawn:
@@ -82,11 +81,11 @@ def open_project(project_root: Path | None, request: str = "") -> int:
 
         # `b` continues from the project's state, as `ralph run` does.
         launch = replace(
-            launch_project(root, {}, RunRequest(text=request, interactive=True)),
+            launch_project(root, {}, RunRequest(interactive=True)),
             continue_in_background=background_starter(root, "run"),
             readiness=partial(_readiness, root),
         )
-        app = RalphApp(launch, autostart=bool(request))
+        app = RalphApp(launch)
     return show(app, drawn)
 
 
