@@ -72,7 +72,7 @@ class Layout:
         self.write_lock = dot / "write.lock"
         self.commit = dot / "commit.json"
         self.gitignore = dot / ".gitignore"
-        self.typed = dot / "typed.jsonl"
+        self.typed = dot / "typed.jsonl"  # of an older ralph: texts that a person typed
         self.archive = dot / "archive"
         self.logs = dot / "logs"
         self.last_prompt = self.logs / "last-prompt.md"

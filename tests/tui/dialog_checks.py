@@ -8,7 +8,6 @@ from ralph_tui.present.text.key_hints import foot_lines, key_name
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.widgets.dialog_frame import SCROLLS
-from ralph_tui.tui.widgets.file_completion import KEYS, FileCompletion
 from ralph_tui.tui.widgets.footer import DialogFooter
 from tests.tui.conftest import screen_text
 
@@ -57,8 +56,6 @@ def check_foot(app: RalphApp, width: int) -> list[str]:
     said = [piece.text for line in lines for piece in line if piece.is_key]
     bound = app.screen.active_bindings
     typed = {"enter", "j", "k"} if isinstance(app.screen, Confirm) else set()
-    if any(one.is_open for one in app.screen.query(FileCompletion)):
-        typed |= KEYS
     assert [key for key in said if not _is_bound(key, {*bound, *typed})] == []
     return said
 

@@ -35,9 +35,7 @@ from ralph_tui.engine.control.feature_control import choose_feature, make_featur
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
-from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Documents, Project
-from ralph_tui.store.typed_texts import GUIDANCE, keep_typed
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.pages.history import HistoryPage
 from ralph_tui.tui.screens.pages.iterations import IterationsPage
@@ -532,17 +530,6 @@ DASHBOARD: dict[str, Picture] = {
 _DONE = told(feed.complete)
 
 
-def typed_before(directory: Path) -> Script:
-    root = directory / "slug-demo"
-    for name in ("src/slugs.py", "src/text/slug_table.py", "tests/test_slugs.py"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).touch()
-    layout = Layout(root)
-    layout.dot.mkdir()
-    keep_typed(layout, GUIDANCE, "Keep the old names.\nThe importer needs them.")
-    return Script(root, feed.failed_gate())
-
-
 DIALOGS: dict[str, Picture] = {
     "question": Picture(SMALL, ASKING, opens=True),
     "multiple": Picture(
@@ -597,8 +584,6 @@ DIALOGS: dict[str, Picture] = {
     "import": Picture(MEDIUM, told(feed.failed_gate), _IMPORT, "Refused", launch=_imports),
     "undo": Picture(MEDIUM, _DONE, ("1", "u"), "new commit"),
     "guide": Picture(SMALL, told(feed.failed_gate), ("i", "K", "e", "e", "p")),
-    "guide_file": Picture(SMALL, typed_before, ("i", *"As in @slu"), "slug_table.py"),
-    "guide_recalled": Picture(None, typed_before, ("i", "up"), "The importer needs them."),
     "stop": Picture(None, told(feed.failed_gate), ("x",)),
     "quit": Picture(None, told(feed.failed_gate), ("q",)),
     "quit_detach": Picture(MEDIUM, told(feed.failed_gate), ("q",), launch=_can_detach),

@@ -28,7 +28,7 @@ WHY_NOT = (
 TYPED = {
     *("request", "search", "edit", "guide", "palette", "limits", "model"),
     *("permission_denied", "multiple", "call_searched", "memory_searched"),
-    *("request_changes", "new_feature", "guide_file", "guide_recalled"),
+    *("request_changes", "new_feature"),
 }
 """Where letters are typed or chosen, these keys are letters."""
 

@@ -5,8 +5,6 @@ from pathlib import Path
 from textual.widgets import TextArea
 
 from ralph_tui.domain import events as ev
-from ralph_tui.store.layout import Layout
-from ralph_tui.store.typed_texts import REQUEST, keep_typed
 from ralph_tui.tui.screens.dialogs.text_input import RequestDialog
 from tests.tui import feed
 from tests.tui.conftest import screen_text, script_of, toasts, until
@@ -62,17 +60,18 @@ async def test_a_project_without_a_plan_offers_to_say_what_to_build(open_app: Op
 async def test_no_dialog_covers_the_reason_of_a_run_that_failed_before_there_was_a_plan(
     open_app: Open, tmp_path: Path
 ) -> None:
-    script, layout = feed.Script(tmp_path), Layout(tmp_path)
-    layout.dot.mkdir()
-    keep_typed(layout, REQUEST, "A habit tracker")
     failed = ev.LoopFinished(status=ev.LoopStatus.ERROR, reason="There is no login.", exit_code=1)
-    script.takes_requests, script.idle = True, [feed.read(), failed, ev.PlanLoaded(tasks=())]
+    script = feed.Script(tmp_path, [failed])
+    script.takes_requests, script.idle = True, [feed.read(), ev.PlanLoaded(tasks=())]
     async with open_app(script, size=(80, 24), autostart=False) as pilot:
         app = ralph(pilot)
+        await until(pilot, lambda: isinstance(app.screen, RequestDialog))
+        await pilot.press(*"A habit tracker", "ctrl+s")
+        await until(pilot, lambda: script.requests == ["A habit tracker"])
         await until(pilot, lambda: screen_text(app).splitlines()[-1].startswith("  n new request"))
         assert "There is no login." in screen_text(app)
         await pilot.press("n")
         await until(pilot, lambda: isinstance(app.screen, RequestDialog))
         assert app.screen.query_one(TextArea).text == "A habit tracker", "it is not typed again"
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: script.requests == ["A habit tracker"])
+        await until(pilot, lambda: script.requests == ["A habit tracker"] * 2)

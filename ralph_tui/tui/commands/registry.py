@@ -340,8 +340,6 @@ MOVES = (
     ("↑ ↓  j k", "Move in tasks, activity and details"),
     ("g G  Home End", "Go to the first or last row. At the end, auto-scroll resumes"),
     ("ctrl+u ctrl+d", "Half a page up and down"),
-    ("↑ ↓", "Recall earlier texts in a text box, from its first row"),
-    ("@", "Complete the name of a file in a text box"),
     ("esc", "Close the top layer. Never quits"),
     ("ctrl+c", "Copy the mouse selection. Without one, press twice to quit"),
 )

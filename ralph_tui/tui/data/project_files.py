@@ -1,10 +1,7 @@
 """Reads the project's texts for the screens: specs, report, request, memory. Blocks, so call it in a thread."""
 
-import os
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 
 from ralph_tui.domain.documents.archive import ArchiveSummary
@@ -18,7 +15,6 @@ from ralph_tui.store.last_prompt import read_last_prompt
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import TAIL_BYTES
-from ralph_tui.store.typed_texts import REQUEST, read_typed
 
 
 def read_specs(root: Path) -> tuple[Spec, ...]:
@@ -39,14 +35,6 @@ def open_request(root: Path) -> str:
     except RalphError:
         return ""  # the watcher reports what is wrong with the files
     return "" if report is not None and report.confirms(docs.plan) else docs.state.request
-
-
-def last_request(root: Path) -> str:
-    try:
-        typed = read_typed(Layout(root))
-    except RalphError:
-        return ""
-    return next((one.text for one in reversed(typed) if one.kind == REQUEST), "")
 
 
 LEARNINGS = 100_000
@@ -183,32 +171,3 @@ def _report(project: Project) -> list[MemoryDocument]:
         return [MemoryDocument("report", "Validation", "", "No validation report yet.")]
     note = f"round {report.round}, {'passed' if report.passed else 'failed'}"
     return [MemoryDocument("report", "Validation", "", note, path, report)]
-
-
-MOST_PATHS = 50_000
-
-
-def project_paths(root: Path) -> tuple[str, ...]:
-    """Return the project's files, relative to its root, without what git ignores; at most `MOST_PATHS`.
-
-    Names with unprintable characters, such as a newline or a bidirectional control, are left out.
-    """
-    from ralph_tui.vcs.git import Git, GitError  # imported once somebody completes a name
-
-    try:
-        listed = Git(root).output("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-        paths: Iterable[str] = os.fsdecode(listed).split("\0")
-    except GitError:
-        paths = _walked(root)
-    return tuple(
-        sorted({path for path in islice(paths, MOST_PATHS) if path and path.isprintable()})
-    )
-
-
-def _walked(root: Path) -> Iterator[str]:
-    """Yield the files of a folder that is no repository, except in hidden folders and those of tools."""
-    from ralph_tui.vcs.snapshots import EXCLUDED_DIRECTORIES
-
-    for place, folders, names in os.walk(root):
-        folders[:] = [f for f in folders if not f.startswith(".") and f not in EXCLUDED_DIRECTORIES]
-        yield from (os.path.relpath(os.path.join(place, name), root) for name in names)  # noqa: PTH118 - names have no Path yet

@@ -5,7 +5,7 @@ import asyncio
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.control.request import REPLAN
 from ralph_tui.store.foreign_files import foreign_plans
-from ralph_tui.tui.data.project_files import last_request, open_request
+from ralph_tui.tui.data.project_files import open_request
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.text_input import ReplanDialog, RequestDialog
@@ -19,6 +19,8 @@ class StartHandlers:
         self._dashboard = host.dashboard
         self._loop = host.loop
         self._draft = ""
+        self._sent = ""
+        """The last request; offered again if its run failed before there was a plan, as without a login."""
         self._feedback = ""
         self._offered = False
 
@@ -58,13 +60,12 @@ class StartHandlers:
         """Ask what to build, and start a run for it."""
         app = self._app
         if not (self._draft or app.view.tasks) and app.view.run_state is RunState.FAILED:
-            # The first run failed, perhaps for lack of a login: offer its request again.
-            self._draft = await asyncio.to_thread(last_request, app.launch.root)
+            self._draft = self._sent
         dialog = RequestDialog(self._draft)
         text = await app.push_screen_wait(dialog)
         self._draft = dialog.draft
         if text:
-            self._draft = ""
+            self._draft, self._sent = "", text
             self._loop.start_loop(text)
 
     async def replan(self) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
 from textual.app import App
@@ -116,10 +115,6 @@ class Host(App[int]):
         self.bridge = Bridge(launch, clock)
         draw_scroll_bars(unicode=self.glyphs.unicode)
         super().__init__()
-
-    @property
-    def root(self) -> Path:
-        return self.launch.root
 
     def keys_of(self, command: Command) -> tuple[str, ...]:
         return self.keys.of[name_of(command)]

@@ -7,10 +7,10 @@ Dialog
     └── DialogFooter   what the dialog's keys do
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar, TypeVar
 
-from textual import events, getters, on
+from textual import events, getters
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -111,24 +111,14 @@ class Dialog(FrozenBackground[Answer], Searching):
         return self.app.keys.said(self.KEYS)
 
     def update_footer(self) -> None:
-        """Show what the keys do now, also in a text box or a search."""
+        """Show what the keys do now, also in a search."""
         line = self.search_line
         if line is None or not line.display:
-            # A text box has its own; its class is not imported here, because that would slow down the start.
-            shown: Callable[[str], str] | None = getattr(self.focused, "footer_text", None)
-            self.footer.keys = shown(self.footer_text()) if shown else self.footer_text()
+            self.footer.keys = self.footer_text()
         elif line.has_focus_within:
             self.footer.keys = TYPING
         else:
             self.footer.keys = f"{FOUND}, {self.footer_text()}"
-
-    def on_file_completion_turned(self) -> None:
-        self.update_footer()
-
-    @on(TextArea.Changed)
-    @on(Input.Changed)
-    def _update_footer_on_edit(self) -> None:
-        self.update_footer()
 
     def on_screen_suspend(self) -> None:
         self.query_one("#under").visible = False

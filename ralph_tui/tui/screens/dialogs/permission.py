@@ -23,7 +23,6 @@ from ralph_tui.present.sections.question_options import (
 from ralph_tui.present.text.diffs import AT_ONCE, code_lines
 from ralph_tui.present.text.spans import flat, text_chunks
 from ralph_tui.present.tools.calls import Section, SectionKind
-from ralph_tui.store.typed_texts import REASON
 from ralph_tui.tui.screens.dialogs.approval import Verdict
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.dialogs.question import ContextExcerpt, FreeTextInput, Reply
@@ -79,7 +78,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
                 if self._asked.permission is not None:
                     yield from _call_widgets(permission_sections(self._asked.permission))
             yield Blocks(id="answers")
-            yield FreeTextInput("Reason for the agent (optional)", REASON)
+            yield FreeTextInput("Reason for the agent (optional)")
 
     def on_mount(self) -> None:
         self.choices.preselects = (
@@ -154,7 +153,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self._drafts[self._asked.id] = Draft(other=event.value.strip())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        self.words.keep()
         option = next(option for option in self._asked.question.options if option.reasoned)
         self._send(Answer(labels=(option.label,), other=event.value.strip(), by="screen"))
 

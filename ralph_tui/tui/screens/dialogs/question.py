@@ -28,27 +28,23 @@ from ralph_tui.present.sections.question_options import (
     who_asks,
 )
 from ralph_tui.present.text.spans import Line, Span, Tone, flat, wrap
-from ralph_tui.store.typed_texts import ANSWER
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
-from ralph_tui.tui.widgets.file_completion import WritingLine
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.row_list import Key, RowList
 from ralph_tui.tui.widgets.styled import StyledWidget
-from ralph_tui.tui.widgets.text_recall import keep_text
 from ralph_tui.tui.widgets.text_view import TextView
 
 
-class FreeTextInput(WritingLine):
+class FreeTextInput(Input):
     """A field for free text; hidden at first by the style sheet."""
 
     app = getters.app(Host)
 
-    def __init__(self, placeholder: str, kind: str) -> None:
-        super().__init__(placeholder, "words", kind)
-        self._kind = kind
+    def __init__(self, placeholder: str) -> None:
+        super().__init__(placeholder=placeholder, select_on_focus=False, id="words")
         self.cursor_blink = self.app.animation_level == "full"
 
     @property
@@ -60,10 +56,6 @@ class FreeTextInput(WritingLine):
         self.display = True
         self.focus()
         self.cursor_position = len(text)
-
-    def keep(self) -> None:
-        """Save the text, which is being sent, so that it can be recalled."""
-        keep_text(self.app, self._kind, self.value)
 
     def end(self) -> None:
         self.display = False
@@ -167,7 +159,7 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
                 yield TextView(id="choices")
                 with VerticalScroll(id="preview", can_focus=False):
                     yield Static(id="preview-text", markup=False)
-            yield FreeTextInput("Type your answer, then press enter", ANSWER)
+            yield FreeTextInput("Type your answer, then press enter")
 
     def on_mount(self) -> None:
         self._go_to(self._at)
@@ -343,7 +335,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         if not self._draft(asked).uses_other:
             self.app.show_message("Type an answer first, or press esc to go back to the options.")
             return
-        self.words.keep()
         if asked.question.multi_select:
             self._stop_writing()
             self._show()

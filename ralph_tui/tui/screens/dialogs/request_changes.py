@@ -16,7 +16,6 @@ from textual.widgets import Static, TextArea
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone, plain
-from ralph_tui.store.typed_texts import CHANGES
 from ralph_tui.tui.screens.dialogs.text_input import TextDialog, editor
 from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
 from ralph_tui.tui.widgets.text_view import TextView
@@ -33,7 +32,6 @@ class RequestChangesDialog(TextDialog):
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "comment", show=False)]
-    KIND = CHANGES
     HINT = "The model receives this feedback next."
     EMPTY = "Describe the changes first, or press esc to go back."
     KEYS = "ctrl+s send, esc keep the draft"
@@ -54,7 +52,7 @@ class RequestChangesDialog(TextDialog):
                 if self._lines:
                     yield TextView(id="about")
                 blinks = self.app.animation_level == "full"
-                yield editor(self.draft, "writing", self.KIND, blinks=blinks)
+                yield editor(self.draft, "writing", blinks=blinks)
             yield Static(Content(self.HINT), classes="hint")
 
     def on_mount(self) -> None:

@@ -11,10 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from ralph_tui.present.text.spans import flat
-from ralph_tui.store.typed_texts import CHANGES, GUIDANCE, REQUEST
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
-from ralph_tui.tui.widgets.file_completion import WritingBox
-from ralph_tui.tui.widgets.text_recall import keep_text
 
 
 class TextDialog(Dialog[str]):
@@ -28,8 +25,6 @@ class TextDialog(Dialog[str]):
     KEYS = "ctrl+s send, esc keep the draft"
     EMPTY = ""
     MAY_BE_EMPTY = False
-    KIND = ""
-    """The kind of texts that `up` recalls; without one, texts are not saved."""
 
     def __init__(self, draft: str = "") -> None:
         super().__init__()
@@ -38,9 +33,7 @@ class TextDialog(Dialog[str]):
     def compose_frame(self) -> Iterable[Widget]:
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(self.HEADING)
-            yield editor(
-                self.draft, "writing", self.KIND, blinks=self.app.animation_level == "full"
-            )
+            yield editor(self.draft, "writing", blinks=self.app.animation_level == "full")
             yield Static(Content(self.HINT), classes="hint")
 
     def on_mount(self) -> None:
@@ -50,8 +43,6 @@ class TextDialog(Dialog[str]):
 
     def dismiss(self, result: str | None = None) -> AwaitComplete:
         self.draft = self.query_one(TextArea).text
-        if self.KIND and result:
-            keep_text(self.app, self.KIND, result)
         return super().dismiss(result)
 
     def action_send(self) -> None:
@@ -65,8 +56,8 @@ class TextDialog(Dialog[str]):
             self.app.show_message(self.EMPTY)
 
 
-def editor(text: str, name: str, kind: str = "", *, blinks: bool) -> WritingBox:
-    area = WritingBox(text, name, kind)
+def editor(text: str, name: str, *, blinks: bool) -> TextArea:
+    area = TextArea(text, id=name, classes="editor", show_line_numbers=False, soft_wrap=True)
     area.cursor_blink = blinks
     return area
 
@@ -78,7 +69,6 @@ class GuidanceDialog(TextDialog):
         Binding("ctrl+n", "send_now", "Send now", show=False, priority=True)
     ]
     HEADING = "guidance"
-    KIND = GUIDANCE
     HINT = "The next iteration receives it once. Sent now, the agent receives it with its next tool result."
     EMPTY = "Type your guidance first, or press esc to close."
 
@@ -105,7 +95,6 @@ class ReplanDialog(TextDialog):
     """Asks for feedback for a new plan, which may be empty."""
 
     HEADING = "Replan: what should change?"
-    KIND = CHANGES
     HINT = (
         "Open tasks are replaced, and completed ones stay. The old plan is archived in .ralph/session_history. "
         "Without feedback, ralph replans from the specs. You approve the new plan first."
@@ -118,7 +107,6 @@ class RequestDialog(TextDialog):
     """Asks what to build."""
 
     HEADING = "What should Ralph build?"
-    KIND = REQUEST
     HINT = (
         "Ralph asks about anything unclear, writes specs and a plan for your approval, builds task by "
         "task and verifies the result. Nothing is spent until you send this."

@@ -18,7 +18,6 @@ from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
-from ralph_tui.store.typed_texts import REASON
 from ralph_tui.tui.screens.dialogs.text_input import TextDialog
 from ralph_tui.tui.screens.pages.page import Handler, Page
 from ralph_tui.tui.widgets.tabs import ViewTabs
@@ -38,7 +37,6 @@ class BreakerReasonDialog(TextDialog):
     """Asks for the reason to close the breaker by hand."""
 
     HEADING = "Reset the breaker: why may the loop continue?"
-    KIND = REASON
     HINT = "This closes the breaker and resets its counters. Your reason is recorded."
     EMPTY = "Type a reason first, or press esc to go back."
 
