@@ -70,13 +70,10 @@ def layout_of(root: Path) -> Layout:
 def feature_names(layout: Layout) -> tuple[str, ...]:
     try:
         with os.scandir(layout.features) as entries:
-            return tuple(sorted(e.name for e in entries if _is_feature(e)))
+            folders = [one for one in entries if one.is_dir(follow_symlinks=False)]
     except OSError:
         return ()
-
-
-def _is_feature(entry: "os.DirEntry[str]") -> bool:
-    return is_name(entry.name) and entry.is_dir(follow_symlinks=False)
+    return tuple(sorted(folder.name for folder in folders if is_name(folder.name)))
 
 
 def checked_out(root: Path) -> str:

@@ -52,6 +52,8 @@ class Owner(Record):
     """Identifies the machine's boot, so that a renamed host is recognized; empty when unknown."""
     feature: str = Field(default="", exclude_if=lambda name: not name)
     """The feature that the loop works on."""
+    confined: bool = True
+    """Whether the agent's commands run in a sandbox."""
 
 
 @contextmanager
@@ -82,30 +84,42 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
 def refuse_agent(layout: Layout) -> None:
     """Refuse writes from any process that an agent started, directly or indirectly. It may only read."""
     root = os.path.realpath(layout.root)
-    if os.environ.get(AGENT_OF) == root or _descends_from_agent(root, os.getpid()):
+    if os.environ.get(AGENT_OF) == root or _may_be_agents(root, layout.lock, os.getpid()):
         raise StoreError(
             "The agent that works on this project may not change its state.",
-            "Continue the task with the ralph_* tools. The person decides the rest.",
+            "Continue the task with the ralph_* tools. The person decides the rest, in a terminal.",
         )
 
 
-MOST_ANCESTORS = 64
-
-
 @lru_cache(maxsize=64)  # checked in each transaction, and ancestors stay the same
-def _descends_from_agent(root: str, pid: int) -> bool:
+def _may_be_agents(root: str, lock: Path, pid: int) -> bool:
+    """Return whether an agent started the process, or may have, if it has shaken off its parents and its mark."""
     wanted = os.fsencode(f"{AGENT_OF}={root}")
-    for _ in range(MOST_ANCESTORS):
-        process = _PROC / str(pid)
-        try:
-            if wanted in (process / "environ").read_bytes().split(b"\0"):
+    loop = _read_owner(lock)
+    # Whether nothing holds an agent's commands, and so far all is younger than the loop and without a terminal.
+    left = loop is not None and not loop.confined and not provably_gone(loop)
+    try:
+        since = int(loop.start_token.rpartition(":")[2]) if loop is not None and left else 0
+        while pid:
+            fields = _stat_fields(pid)
+            if pid == 1 or fields[NAME] == "systemd":  # it adopts what has lost its parent
+                return left
+            if wanted in (_PROC / str(pid) / "environ").read_bytes().split(b"\0"):
                 return True
-            pid = int((process / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
-        except (OSError, ValueError, IndexError):  # no /proc, or another user's process
-            return False
-        if pid <= 1:
-            return False
+            left = left and fields[TERMINAL] == "0" and int(fields[STARTED]) > since
+            pid = int(fields[PARENT])
+    except (OSError, ValueError, IndexError):  # no /proc, or another user's process
+        pass
     return False
+
+
+NAME, STATE, PARENT, TERMINAL, STARTED = 0, 1, 2, 5, 20
+
+
+def _stat_fields(pid: int) -> list[str]:
+    text = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    name, _, rest = text.partition("(")[2].rpartition(")")
+    return [name, *rest.split()]
 
 
 COMMAND_RUN_IDS = frozenset({"archive", "reset"})
@@ -123,7 +137,7 @@ class LoopLock:
         self._lock: BaseFileLock | None = None
         self._identity: tuple[int, int] | None = None
 
-    def acquire(self, run_id: str) -> None:
+    def acquire(self, run_id: str, *, confined: bool = True) -> None:
         from filelock import Timeout
 
         path = self._layout.lock
@@ -137,7 +151,8 @@ class LoopLock:
                 raise _locked(_read_owner(path), self._layout) from error
             try:
                 self.require_free()
-                record = this_process(run_id).model_copy(update={"feature": self._layout.feature})
+                known = {"feature": self._layout.feature, "confined": confined}
+                record = this_process(run_id).model_copy(update=known)
                 _write_record(path, record.model_dump_json().encode() + b"\n")
                 info = path.stat()
             except BaseException:
@@ -228,12 +243,11 @@ def start_token(pid: int) -> str | None:
 
 def _linux_token(pid: int) -> str | None:
     try:
-        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
+        fields = _stat_fields(pid)
     except OSError:
         return None
-    fields = stat.rpartition(")")[2].split()
     # Ticks since boot do not change when the wall clock is set.
-    return ZOMBIE if fields[0] in "ZX" else f"{boot_id()}:{fields[19]}"
+    return ZOMBIE if fields[STATE] in "ZX" else f"{boot_id()}:{fields[STARTED]}"
 
 
 def _portable_token(pid: int) -> str | None:

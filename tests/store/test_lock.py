@@ -269,3 +269,33 @@ def test_what_the_agent_starts_may_look_at_its_project_and_not_change_it(
     other = Project(tmp_path / "other")
     other.create()
     other.transact(count_up)  # one that it works with, as in a test
+
+
+ONE_MORE = "from tests.store.helpers import count_up\nproject.transact(count_up)"
+
+LEFT_BEHIND = """
+import os
+for _ in range(2):
+    parent = os.getpid()
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+while os.getppid() == parent:
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="elsewhere only marks tell")
+@pytest.mark.parametrize("confined", [True, False])
+def test_what_left_its_parents_may_be_the_agents_while_nothing_holds_its_commands(
+    project: Project, confined: bool
+) -> None:
+    ours = LoopLock(project.layout)
+    ours.acquire("ours", confined=confined)
+    with process(project.root, LEFT_BEHIND + ONE_MORE) as child:
+        child.communicate()  # the end of its output is the end of the one left behind
+    assert project.load().state.iteration_count == int(confined)
+    with process(project.root, ONE_MORE) as child:
+        child.communicate()
+    assert project.load().state.iteration_count == int(confined) + 1, "one with older parents"
+    ours.release()

@@ -441,16 +441,13 @@ async def _run_locked(
     confinement = await asyncio.to_thread(
         confine, project.root, services.settings.safety, services.everything
     )
+    is_held = confinement.sandbox is not None
     place, _ = await asyncio.to_thread(
-        place_to_work,
-        project,
-        services.settings,
-        request,
-        sandboxed=confinement.sandbox is not None,
+        place_to_work, project, services.settings, request, sandboxed=is_held
     )
     run_id = uuid.uuid4().hex
     lock = LoopLock(project.layout)
-    await asyncio.to_thread(lock.acquire, run_id)
+    await asyncio.to_thread(lock.acquire, run_id, confined=is_held)
     try:
         journal = await asyncio.to_thread(_open_journal, project)
         bus = EventBus(journal, sink)

@@ -66,17 +66,13 @@ class CompletionBook:
 
     def unrecorded(self, plan: ImplementationPlan) -> tuple[Task, ...]:
         """Return the complete tasks without a record, or nothing where no records can be kept."""
-        if not self.can_be_kept:
+        try:
+            if not os.access(mirror_of(self._layout.root), os.W_OK):
+                return ()
+        except StoreError:
             return ()
         complete = (task for task in plan.tasks if task.status is TaskStatus.COMPLETE)
         return tuple(task for task in complete if not self.has_record_of(task))
-
-    @property
-    def can_be_kept(self) -> bool:
-        try:
-            return os.access(mirror_of(self._layout.root), os.W_OK)
-        except StoreError:
-            return False
 
     def has_record_of(self, task: Task) -> bool:
         """Return whether the completion that the plan claims is recorded."""

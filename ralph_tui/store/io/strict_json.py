@@ -123,11 +123,9 @@ def _skip_space(text: str, position: int) -> int:
 def _unique_keys(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise ValueError(f"the key {key[:80]!r} occurs twice")
-            seen.add(key)
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in made if keys.count(key) > 1)
+        raise ValueError(f"the key {twice[:80]!r} occurs twice")
     return made
 
 
@@ -172,14 +170,8 @@ def json_text(value: Record, *, indent: int | None = None) -> str:
         return value.model_dump_json(indent=indent, warnings="none")
     except ValueError:  # a lone surrogate, which UTF-8 cannot encode
         plain: Any = value.model_dump(mode="python", warnings="none")
-        return json.dumps(scrub(_jsonable(plain)), ensure_ascii=False, indent=indent)
+        return json.dumps(scrub(plain), ensure_ascii=False, indent=indent, default=_as_text)
 
 
-def _jsonable(value: Any) -> JsonValue:
-    if isinstance(value, dict):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(item) for item in value]
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
+def _as_text(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
