@@ -16,7 +16,7 @@ import pytest
 
 from tests.field.player import SURROUNDED, Result, make, packages, played, surroundings
 from tests.field.registry import RegistryError, fetched
-from tests.harness.suite import need
+from tests.harness.suite import LONG, need
 
 UNREACHABLE = "a package registry is not reached"
 
@@ -53,7 +53,7 @@ def place() -> Iterator[Path]:
 async def test_a_package_ends_as_the_table_says(place: Path, name: str) -> None:
     require(name)
     package = packages()[name]
-    result = await played(place, package, sandbox=not package.quick)
+    result = await played(place, package, sandbox=LONG)
     assert result.ends == package.expected, result.reasons
     assert result.found == (package.tests if package.found is None else package.found)
 

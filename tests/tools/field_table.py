@@ -25,7 +25,7 @@ so that they pass. Everything else is real: `ralph init`, the checks that ralph 
 | a commit with this work and nothing else | {commit} of {count} |
 
 Where a reviewer is asked, it agrees with everything, so *reviewed* says that no command showed the work. The normal test run plays {quick}
-packages, without the sandbox. Before a release, `RALPH_LONG=1` plays all of them, the others with the sandbox.
+packages, without the sandbox. Before a release, `RALPH_LONG=1` plays all of them, with the sandbox.
 
 This page is generated. After you change the field, run `uv run python -m tests.tools.field_table`.
 """
