@@ -12,7 +12,7 @@ import pytest
 
 from ralph_tui.cli.app import GROUPS as HELP_GROUPS
 from ralph_tui.cli.app import command_tree
-from ralph_tui.domain.project_state import Approval, ApprovalKind, Pause, SessionRecord
+from ralph_tui.domain.project_state import SessionRecord
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
@@ -58,37 +58,11 @@ def said(done: "subprocess.CompletedProcess[str]") -> list[str]:
     return lines
 
 
-def test_help_lists_every_command_and_gives_an_example(tmp_path: Path) -> None:
-    done = inside("--help", cwd=tmp_path)
-    assert done.returncode == 0
-    listed = [name for names in HELP_GROUPS.values() for name in names]
-    assert [name for name in listed if f"\n  {name} " not in done.stdout] == []
-    assert "Example: ralph demo" in done.stdout
-    lines = done.stdout.partition("Options:")[2].splitlines()
-    assert [line for line in lines if line.endswith("...")] == [], "no sentence is cut"
-
-
 def test_every_command_of_the_tree_is_in_exactly_one_group() -> None:
     grouped = [name for names in HELP_GROUPS.values() for name in names]
     root = command_tree()
     shown = [name for name, command in root.commands.items() if not command.hidden]
     assert sorted(grouped) == sorted(shown)
-
-
-def test_a_task_is_changed(project: Path) -> None:
-    steps = (
-        ("add Fourth --after task-003", "Added"),
-        ("hold task-003", "Held task-003"),
-        ("release task-003", "task-003 can be chosen again"),
-        ("skip task-003", "Skipped task-003"),
-        ("retry task-003", "task-003 is pending again"),
-        ("edit task-003 --priority 7", "Changed task-003"),
-        ("complete task-002 --reason tried", "task-002 is complete"),
-        ("drop task-004", "Dropped"),
-    )
-    for line, words in steps:
-        done = inside(*line.split(), cwd=project)
-        assert (done.returncode, words in done.stdout) == (0, True), line
 
 
 def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
@@ -139,13 +113,6 @@ def test_without_a_project_every_command_says_so(tmp_path: Path, words: tuple[st
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_ralph_directory_that_cannot_be_used(tmp_path: Path) -> None:
-    (tmp_path / ".ralph").write_text("a file", encoding="utf-8")
-    done = inside("status", cwd=tmp_path)
-    assert done.returncode == 3
-    assert ".ralph" in said(done)[0]
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_ralph_directory_that_cannot_be_read(project: Path) -> None:
     dot = Layout(project).dot
@@ -156,13 +123,6 @@ def test_a_ralph_directory_that_cannot_be_read(project: Path) -> None:
         dot.chmod(0o700)
     assert done.returncode == 3
     assert ".ralph" in said(done)[0]
-
-
-def test_a_plan_that_is_not_json_is_told(project: Path) -> None:
-    Layout(project).plan.write_text('{"tasks": "none"}', encoding="utf-8")
-    done = inside("tasks", cwd=project)
-    assert done.returncode == 3
-    assert "implementation_plan.json" in said(done)[0]
 
 
 def test_status_is_found_from_inside_the_project(project: Path) -> None:
@@ -191,19 +151,6 @@ def test_status_as_json(running: Path) -> None:
     assert (status["current_task"], status["next_task"]) == (None, "task-002")
 
 
-def test_status_shows_a_cycle(project: Path) -> None:
-    cycle = [{"id": "a", "dependencies": ["b"]}, {"id": "b", "dependencies": ["a"]}]
-    write_plan(project, cycle)
-    assert "problem: Tasks depend on each other" in inside("status", cwd=project).stdout
-
-
-def test_status_says_what_was_damaged(project: Path) -> None:
-    Layout(project).breaker.write_text("<html>", encoding="utf-8")
-    done = inside("status", cwd=project)
-    assert done.returncode == 0
-    assert "circuit_breaker.json" in done.stderr
-
-
 def test_sessions_are_listed(project: Path) -> None:
     assert inside("history", cwd=project).stdout == "No session has ended yet.\n"
     ended = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
@@ -223,16 +170,6 @@ def test_sessions_are_listed(project: Path) -> None:
     assert row[:8] == ["2026-01-02", "03:04", "7", "task-001", "$1.25", "52k", "1m", "01s"]
     assert json.loads(inside("history", "--json", cwd=project).stdout)[0]["session_id"] == "s1"
     assert "task-001  $1.25" in inside("status", "-v", cwd=project).stdout
-
-
-def test_tasks_are_listed_inert(project: Path) -> None:
-    lines = inside("tasks", cwd=project).stdout.splitlines()
-    assert [line.split()[1] for line in lines[1:]] == ["task-001", "task-002", "task-003"]
-    assert "\x1b" not in "".join(lines)
-    assert "[@click=app.quit]x[/]list[int]" in lines[1]
-    assert lines[3].endswith("Third (waits for task-002)")
-    pending = inside("tasks", "--pending", "--json", cwd=project)
-    assert [task["id"] for task in json.loads(pending.stdout)] == ["task-002", "task-003"]
 
 
 @pytest.mark.parametrize(
@@ -266,123 +203,6 @@ def test_a_person_marks_what_a_task_touches_and_shows(tmp_path: Path) -> None:
     assert (task_of(project, "a").touches, task_of(project, "a").shows) == ((), "")
     refused = inside("edit", "a", "--shows", "all", cwd=project)
     assert (refused.returncode, "cannot show 'all'" in refused.stderr) == (3, True)
-
-
-def test_a_task_is_held_and_released_and_given_a_model(project: Path) -> None:
-    assert inside("hold", "task-002", cwd=project).returncode == 0
-    inside("edit", "task-002", "--model", "opus", cwd=project)
-    table = inside("tasks", cwd=project).stdout
-    assert "held" in table
-    assert "model opus" in table
-    assert inside("release", "task-002", cwd=project).returncode == 0
-    inside("edit", "task-002", "--model", "none", cwd=project)
-    table = inside("tasks", cwd=project).stdout
-    assert "held" not in table
-    assert "opus" not in table
-
-
-def test_guidance_waits_for_the_next_iteration(project: Path) -> None:
-    assert inside("inject", "use", "argparse", cwd=project).returncode == 0
-    assert inside("inject", "-", cwd=project, stdin="and\nno click\n").returncode == 0
-    (project / "notes.md").write_text("# Notes\nno colours\n")
-    assert inside("inject", "@notes.md", cwd=project).returncode == 0
-    assert [i.guidance for i in Project(project).load().pending] == [
-        "use argparse",
-        "and\nno click",
-        "# Notes\nno colours",
-    ]
-    assert "3 waiting" in inside("status", cwd=project).stdout
-
-
-@pytest.mark.parametrize("text", ["", "  \n", "x" * 20_001])
-def test_guidance_must_say_something_bounded(project: Path, text: str) -> None:
-    done = inside("inject", "-", cwd=project, stdin=text)
-    assert done.returncode == 3
-    assert "guidance" in said(done)[0]
-    assert Project(project).load().pending == ()
-
-
-def test_a_task_is_edited_and_dropped(project: Path) -> None:
-    root = project
-    words = ("--description", "Second, smaller", "--priority", "1", "--check", "./check.sh")
-    done = inside("edit", "task-002", *words, cwd=root)
-    assert done.stdout == "Changed task-002: Second, smaller (priority 1).\n"
-    task = Project(root).load().plan.task("task-002")
-    assert task is not None
-    assert task.verification_criteria == ("$ ./check.sh",)
-    for text, why in {
-        "tests": "has no command for `tests`",
-        "lint": "build.lint_command COMMAND",
-        " ": "must not be empty",
-    }.items():
-        refused = inside("edit", "task-002", "--check", text, cwd=root)
-        assert (refused.returncode, why in refused.stderr) == (3, True)
-    assert inside("edit", "task-002", cwd=root).returncode == 3
-    assert "task-003 depends on task-002." in inside("drop", "task-002", cwd=root).stderr
-    assert inside("drop", "task-003", cwd=root).stdout == "Dropped task-003: Third.\n"
-    assert len(Project(root).load().plan.tasks) == 2
-
-
-def test_a_task_is_added(project: Path) -> None:
-    words = (
-        "Say how",
-        "long it took",
-        "--after",
-        "task-003",
-        "--criterion",
-        "It says how long",
-        "--tokens",
-        "9000",
-    )
-    done = inside("add", *words, cwd=project)
-    assert done.stdout == "Added task-004: Say how long it took (priority 100).\n"
-    task = Project(project).load().plan.tasks[-1]
-    assert (task.dependencies, task.estimated_tokens) == (("task-003",), 9_000)
-    assert inside("edit", "task-004", "--tokens", "0", cwd=project).returncode == 0
-    assert Project(project).load().plan.tasks[-1].estimated_tokens is None
-    for wrong, why in (
-        (("x", "--after", "task-005"), "in a cycle: task-005"),
-        (("x", "--after", "ghost"), "which is not in the plan"),
-        (("  ",), "The task on the command line is empty."),
-        (("@nowhere",), "nowhere"),
-    ):
-        assert why in said(inside("add", *wrong, cwd=project))[0]
-    assert inside("add", "x", "--tokens", "-1", cwd=project).returncode == 3
-    assert len(Project(project).load().plan.tasks) == 4
-
-
-def test_a_wait_is_ended_by_retry(running: Path) -> None:
-    assert "retries now" in inside("retry", cwd=running).stdout
-    assert Project(running).load().state.retry_now
-
-
-def test_guidance_for_now_where_nobody_listens_waits_and_says_so(project: Path) -> None:
-    done = inside("inject", "--now", "look", "up", cwd=project)
-    assert done.stdout == "No loop is running. Queued for the next iteration.\n"
-    assert [queued.now for queued in Project(project).load().pending] == [True]
-
-
-def test_guidance_for_now(running: Path) -> None:
-    assert "as soon as possible" in inside("inject", "--now", "look", "up", cwd=running).stdout
-    (queued,) = Project(running).load().pending
-    assert (queued.guidance, queued.now) == ("look up", True)
-
-
-def test_a_loop_that_waits_says_what_for(running: Path) -> None:
-    def put(**changes: object) -> str:
-        Project(running).transact(
-            lambda docs: docs.model_copy(update={"state": docs.state.model_copy(update=changes)})
-        )
-        return inside("status", cwd=running).stdout
-
-    limit = Pause(until=datetime(2026, 11, 22, 18, 34, tzinfo=UTC), why="The limit is reached.")
-    limited = put(waits=limit)
-    assert "loop       waiting until 2026-11-22 18:34:00 UTC (pid" in limited
-    assert "waits      The limit is reached. (`ralph retry` retries now)" in limited
-    asked = put(approval=Approval(kind=ApprovalKind.LIMIT))
-    assert "loop       waiting for you (pid" in asked
-    assert "needed, of the wait for the limit; `ralph approve`" in asked
-    assert "loop       running (pid" in put(waits=None, approval=None)
 
 
 @pytest.mark.parametrize("headless", [(), ("--headless",)])
@@ -462,38 +282,6 @@ def test_a_broken_uv_is_named(project: Path, tmp_path: Path) -> None:
     assert "cannot open shared object" in said(done)[0]
 
 
-def test_a_plan_with_a_cycle_is_refused_with_its_path(project: Path) -> None:
-    cycle = [{"id": "a", "dependencies": ["b"]}, {"id": "b", "dependencies": ["a"]}]
-    write_plan(project, cycle)
-    done = inside("build", "--json", cwd=project)
-    (event,) = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == event["exit_code"] == 3
-    assert "a → b → a" in event["reason"]
-    assert "a → b → a" in done.stderr
-
-
-def test_a_bad_setting_stops_a_run_before_it_starts(project: Path) -> None:
-    Layout(project).config.write_text("models:\n  primry: x\n", encoding="utf-8")
-    done = inside("build", "--headless", cwd=project)
-    assert done.returncode == 3
-    assert said(done)[0].endswith("config.yaml:2: unknown setting 'models.primry'.")
-    assert said(done)[1] == "  Did you mean 'models.primary'?"
-
-
-@pytest.mark.parametrize("usd", ["nan", "0", "0.001", "-1"])
-def test_a_bad_option_value_is_named(project: Path, usd: str) -> None:
-    done = inside("build", "--headless", "--max-cost", usd, cwd=project)
-    assert done.returncode == 3
-    assert said(done)[0].startswith("ralph: Invalid value for '--max-cost'")
-
-
-def test_without_a_terminal_the_bare_command_shows_the_status(project: Path) -> None:
-    done = inside(cwd=project)
-    assert done.returncode == 0
-    assert "standard output is not a terminal, so here is the status" in done.stderr
-    assert "3 tasks" in done.stdout
-
-
 def test_settings_are_shown_with_their_source(project: Path) -> None:
     Layout(project).config.write_text("models:\n  primary: haiku\n", encoding="utf-8")
     environ = {**os.environ, "RALPH_MAX_ITERATIONS": "7"}
@@ -571,16 +359,6 @@ def test_looking_changes_nothing(project: Path) -> None:
     for words in (*map(str.split, looks), ["memory", "--stats"], ["guard", "check", "git push"]):
         inside(*words, cwd=project)
     assert everything() == before
-
-
-def test_a_task_waits_for_others_and_is_split(project: Path) -> None:
-    assert inside("edit", "task-003", "--after", "none", cwd=project).returncode == 0
-    circle = inside("edit", "task-002", "--after", "task-002", cwd=project)
-    assert (circle.returncode, "cycle" in circle.stderr) == (3, True)
-    done = inside("edit", "task-003", "--part", "The model", "--part", "The command", cwd=project)
-    assert done.stdout == "Split task-003 into task-003-1, task-003-2.\n"
-    both = inside("edit", "task-002", "--part", "x", "--priority", "1", cwd=project)
-    assert "--part cannot be combined" in both.stderr
 
 
 def test_the_project_may_be_named_before_the_command(project: Path, tmp_path: Path) -> None:

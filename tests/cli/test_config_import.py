@@ -107,25 +107,3 @@ def test_a_file_in_the_place_of_the_settings_is_kept_beside_them(project: Path) 
     building = load_settings(project, environ={}, home=project / "nobody").phases.building
     assert (building.max_iterations, building.backpressure) == (30, ("just check",))
     assert building.promise == "<done/>"
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("gone.json", None, "There is no file gone.json."),
-        ("cut.json", '{"steps": [', "cut.json:1: this is not valid JSON"),
-        ("other.json", '{"a": 1}', "other.json contains neither Wiggum steps nor"),
-        ("latin.yaml", b"defaults:\n  max_iterations: \xe4\n", "it is not UTF-8"),
-    ],
-)
-def test_what_cannot_be_imported_is_one_sentence(
-    project: Path, name: str, text: str | bytes | None, said: str
-) -> None:
-    if text is not None:
-        data = text.encode() if isinstance(text, str) else text
-        (project / name).write_bytes(data)
-    done = inside("config", "import", name, "--yes", cwd=project)
-    assert done.returncode == 3
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert config(project) == MINE

@@ -373,15 +373,6 @@ def left_by_a_dead_run(root: Path) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def test_notify_without_a_setting_says_what_to_set(tmp_path: Path) -> None:
-    Project(tmp_path).create()
-    for words in (("notify",), ("notify", "--test")):
-        ran = inside(*words, cwd=tmp_path)
-        assert (ran.returncode, ran.stdout) == (3, "")
-        assert "No notifications are set up" in ran.stderr
-        assert "ralph config set notify.webhook" in ran.stderr
-
-
 WATCH = "console.log('Waiting for file changes...'); setInterval(() => {}, 1e6)"
 PASSES = "require('node:test').test('a', () => {})"
 

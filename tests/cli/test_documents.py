@@ -11,7 +11,6 @@ from ralph_tui.cli.app import command_tree
 from ralph_tui.config.setting_names import description
 from ralph_tui.demo.scenario_loader import parse_scenario
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.tui.commands.custom_keys import NAMES
 from tests.cli.processes import REPOSITORY
 from tests.tools.reference import key_table
@@ -33,14 +32,6 @@ def block(text: str, language: str) -> str:
     found = re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)
     assert found
     return found[1]
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/your-project.md"])
-def test_the_plan_on_a_page_can_be_built(page: str) -> None:
-    text = (REPOSITORY / page).read_text(encoding="utf-8")
-    plan = ImplementationPlan.model_validate_json(block(text, "json"))
-    assert plan.problems() == ()
-    assert plan.get_next_task() == plan.tasks[0]
 
 
 def test_the_scenarios_in_contributing_load() -> None:
@@ -115,12 +106,6 @@ def parse(line: str) -> None:
         command, words = inner, words[1:]
         context = typer.Context(command, parent=context)
     command.make_parser(context).parse_args(list(words))
-
-
-def test_the_pages_show_the_commands_of_a_first_day() -> None:
-    shown = {line.split()[1] for line in shown_commands() if len(line.split()) > 1}
-    assert {"init", "doctor", "build", "inject", "skip", "retry", "stop", "status"} <= shown
-    assert len(shown_commands()) > 50
 
 
 def test_every_exit_status_is_documented() -> None:

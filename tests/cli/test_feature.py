@@ -14,7 +14,6 @@ from ralph_tui.store.feature_choice import pinned_feature
 from ralph_tui.store.foreign_files import foreign_plans, import_offer
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 from tests.harness.projects import make_project, task
@@ -40,93 +39,6 @@ def refused(*words: str, cwd: Path) -> str:
 
 def ids(*words: str, cwd: Path) -> list[str]:
     return [one["id"] for one in json.loads(said(*words, "--json", cwd=cwd))]
-
-
-def test_two_features_with_the_same_task_ids_do_not_meet(root: Path) -> None:
-    assert "one plan" in said("feature", cwd=root)
-    said("feature", "new", "login", cwd=root)
-    said("add", "Draw the form", cwd=root)
-    assert ids("tasks", cwd=root) == ["task-001"]
-    assert ids("tasks", "-f", ".", cwd=root) == ["task-1", "task-2"]
-    assert ids("-f", ".", "tasks", cwd=root) == ["task-1", "task-2"]
-    assert ids("-f", ".", "tasks", "-f", "login", cwd=root) == ["task-001"], "the later one wins"
-    assert "hand-off (HANDOFF.md)" in said("memory", "--stats", cwd=root)
-    said("inject", "Use sqlite", "-f", ".", cwd=root)
-    assert json.loads(said("status", "--json", cwd=root))["guidance"] == []
-    assert len(json.loads(said("status", "--json", "-f", ".", cwd=root))["guidance"]) == 1
-
-
-def test_the_list_says_where_each_feature_stands(root: Path) -> None:
-    said("feature", "new", "login", cwd=root)
-    rows = json.loads(said("feature", "--json", cwd=root))["features"]
-    assert [(r["name"], r["active"], r["total"], r["branch"]) for r in rows] == [
-        ("", False, 2, ""),
-        ("login", True, 0, "feature/login"),
-    ]
-    assert "login" in said("feature", cwd=root)
-    assert said("feature", "list", cwd=root) == said("feature", cwd=root)
-    assert "feature    login" in said("status", cwd=root)
-    assert json.loads(said("status", "--json", cwd=root))["feature"] == "login"
-
-
-def test_a_plan_that_cannot_be_read_is_a_problem_and_no_empty_plan(root: Path) -> None:
-    said("feature", "new", "login", cwd=root)
-    foreign = {"branchName": "x", "userStories": [{"id": "S-1", "title": "Form", "passes": False}]}
-    Layout(root, "login").plan.write_text(json.dumps(foreign), encoding="utf-8")
-    told = said("feature", cwd=root)
-    row = next(line for line in told.splitlines() if "feature/login" in line)
-    assert "?" in row
-    assert "0/0" not in row
-    assert "problem: " in told
-
-
-def test_status_of_a_project_with_one_plan_says_nothing_of_features(root: Path) -> None:
-    assert "feature" not in said("status", cwd=root)
-    assert "feature" not in json.loads(said("status", "--json", cwd=root))
-
-
-def test_what_cannot_be_is_said_and_changes_nothing(root: Path) -> None:
-    assert "no feature ghost" in refused("tasks", "-f", "ghost", cwd=root)
-    assert "is not a valid feature name" in refused("status", "--feature", "No Way", cwd=root)
-    assert "is not a valid feature name" in refused("feature", "new", "../x", cwd=root)
-    assert "no feature ghost" in refused("feature", "use", "ghost", cwd=root)
-    assert "takes no -f" in refused("-f", "x", "help", cwd=root)
-    assert not Layout(root).project.exists()
-
-
-def test_a_running_loop_keeps_the_choice(root: Path) -> None:
-    said("feature", "new", "login", cwd=root)
-    said("feature", "use", ".", cwd=root)
-    lock = LoopLock(Layout(root, "login"))
-    lock.acquire("run")
-    try:
-        assert "A loop is running on login" in refused("feature", "use", "login", cwd=root)
-        said("pause", cwd=root)
-        assert json.loads(said("status", "--json", cwd=root))["state"]["paused"] is True
-    finally:
-        lock.release()
-    assert json.loads(said("status", "--json", cwd=root))["state"]["paused"] is False
-
-
-def test_what_is_asked_of_another_feature_than_the_loops_is_refused(root: Path) -> None:
-    said("feature", "new", "login", cwd=root)
-    lock = LoopLock(Layout(root, "login"))
-    lock.acquire("run")
-    try:
-        for words in (["pause"], ["resume"], ["stop", "--now"]):
-            told = refused(*words, "-f", ".", cwd=root)
-            assert "The loop is running on login, not on ." in told
-            assert "`-f login`" in told
-        assert "No loop is running" in refused("limits", "--max-cost", "1", "-f", ".", cwd=root)
-        assert "works on login" in refused("attach", "-f", ".", cwd=root)
-        assert "not running, a loop is working on login" in said("status", "-f", ".", cwd=root)
-        assert json.loads(said("status", "--json", "-f", ".", cwd=root))["running"] is None
-        assert "No loop is running" in said("inject", "--now", "Hi", "-f", ".", cwd=root)
-        assert json.loads(said("status", "--json", cwd=root))["running"]["run_id"] == "run"
-        said("stop", cwd=root)
-    finally:
-        lock.release()
-    assert json.loads(said("status", "--json", "-f", ".", cwd=root))["state"]["stop"] == "none"
 
 
 def worked(root: Path, feature: str, *ids: str) -> None:
@@ -290,13 +202,3 @@ def test_doctor_names_the_feature_and_what_is_not_clear(root: Path) -> None:
     (root / ".git").mkdir()
     (root / ".git/HEAD").write_text("ref: refs/heads/feature/login\n", encoding="utf-8")
     assert "The feature is ambiguous" in plan_of()
-
-
-def test_use_leaves_a_project_with_one_plan_alone(root: Path) -> None:
-    said("feature", "use", ".", cwd=root)
-    assert not Layout(root).project.exists()
-
-
-def test_a_request_may_follow_the_feature(root: Path) -> None:
-    done = inside("-f", "ghost", "Build a habit tracker", cwd=root)
-    assert "no feature ghost" in done.stderr, "the phrase is a request, not a command"

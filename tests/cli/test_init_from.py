@@ -101,39 +101,6 @@ def test_a_dry_run_says_what_would_be_done(project: Path) -> None:
     assert not (project / ".ralph" / "features").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--no-plan",), "belong to --from"),
-        (("--ask",), "belong to --from"),
-        (("--model", "opus"), "belong to --from"),
-        (("--max-cost", "1"), "belong to --from"),
-        (("--from", "idea.md", "--no-plan", "--ask"), "exclude each other"),
-        (("--from", "-"), "not standard input"),
-        (("--from", "gone.md"), "the file does not exist"),
-        (("--from", ""), "not a valid file name"),
-        (("--from", "latin.md"), "not UTF-8"),
-        (("--from", "empty.md"), "is empty"),
-        (("--from", "odd.json"), "the format of this file is unknown"),
-        (("--from", "prd.json", "--ask"), "is a plan already"),
-        (("--from", "long.md"), "longer than 36,000 characters"),
-        (("--from", "idea.md", "--max-cost", "0"), "--max-cost"),
-    ],
-)
-def test_what_cannot_begin_a_project_is_one_sentence(
-    project: Path, words: tuple[str, ...], told: str
-) -> None:
-    (project / "latin.md").write_bytes(b"caf\xe9")
-    (project / "empty.md").write_text("\n")
-    (project / "odd.json").write_text("{}")
-    (project / "long.md").write_text("word " * 9_000)
-    done = inside("init", *words, "--yes", cwd=project)
-    assert done.returncode not in (0, 4)
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (project / "AGENTS.md").exists(), "nothing was written"
-
-
 def test_what_is_there_is_not_replaced(project: Path) -> None:
     (project / "specs").mkdir()
     (project / "specs" / "requirements.md").write_text("Mine.\n")

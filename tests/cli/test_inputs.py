@@ -11,8 +11,6 @@ from ralph_tui.cli.app import is_request
 from ralph_tui.cli.run.inputs import MAX_CHARACTERS, read_answers, read_guidance, read_request
 from ralph_tui.domain.documents.questions import GivenAnswers, Option, Question
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.store.project import Project
-from tests.cli.processes import inside
 
 
 def test_a_request_is_words_standard_input_or_a_file(
@@ -36,13 +34,6 @@ def test_a_request_that_says_nothing_useful(tmp_path: Path, content: bytes, why:
     path.write_bytes(content)
     with pytest.raises(RalphError, match=why):
         read_request([f"@{path}"])
-
-
-def test_a_request_file_that_is_not_there(tmp_path: Path) -> None:
-    Project(tmp_path).create()
-    done = inside("run", "@nowhere.md", cwd=tmp_path)
-    assert done.returncode == 3
-    assert "The request file nowhere.md cannot be read: No such file" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -90,19 +81,6 @@ def test_a_phrase_is_a_request(word: str) -> None:
 @pytest.mark.parametrize("word", ["status", "statsu", "Build", "--help", "-C", "--json x", "", "@"])
 def test_a_word_is_a_command_or_a_slip(word: str) -> None:
     assert not is_request(word)
-
-
-def test_a_bare_request_is_a_run(tmp_path: Path) -> None:
-    Project(tmp_path).create()
-    done = inside("A habit tracker", "--headless", cwd=tmp_path)
-    assert done.returncode == 3
-    assert "no API key" in done.stderr
-
-
-def test_a_word_that_is_no_command_says_how_to_ask(tmp_path: Path) -> None:
-    done = inside("Tracker", cwd=tmp_path)
-    assert done.returncode == 3
-    assert "Put a request in quotes" in done.stderr
 
 
 @pytest.mark.parametrize("read", [read_request, read_guidance])

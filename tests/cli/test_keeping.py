@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +12,6 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.memory import ACTIVE_MEMORY_LIMIT
-from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
@@ -33,43 +30,6 @@ def journal(project: Project, *events: ev.Event) -> None:
     writer = JournalWriter(project.layout.events)
     writer.write([writer.stamp(event) for event in events])
     writer.close()
-
-
-def test_memory_is_shown_as_the_model_gets_it(project: Project) -> None:
-    assert "no memory yet" in inside("memory", cwd=project.root).stdout
-    project.write_memory("# Session Memory\n\n- it \x1b[31mworks\n")
-    for number in range(1, 6):
-        project.write_iteration_memory(number, f"# Iteration {number}\n")
-    shown = inside("memory", "--show", cwd=project.root).stdout
-    assert shown.splitlines() == [
-        "## Memory of earlier sessions",
-        "# Session Memory",
-        "",
-        "- it works",
-        "",
-        "# Iteration 5",
-        "",
-        "# Iteration 4",
-        "",
-        "# Iteration 3",
-    ]
-    as_json = json.loads(inside("memory", "--json", cwd=project.root).stdout)["memory"]
-    assert len(as_json) <= ACTIVE_MEMORY_LIMIT
-
-
-def test_memory_is_counted(project: Project) -> None:
-    project.write_memory("x" * 1200)
-    project.write_phase_memory(Phase.DISCOVERY, "d")
-    for number in range(1, 24):
-        project.write_iteration_memory(number, "i")
-    project.append_learning("testing", "use tmp_path")
-    facts = json.loads(inside("memory", "--stats", "--json", cwd=project.root).stdout)
-    assert facts["handoff_characters"] == 1200
-    assert (facts["phases"], facts["iterations"], facts["archived"]) == (1, 20, 3)
-    assert facts["learnings_lines"] == 1
-    assert all(name.isidentifier() for name in facts), "names a program can use"
-    shown = inside("memory", "--stats", cwd=project.root).stdout
-    assert "hand-off (MEMORY.md), characters  1,200\n" in shown
 
 
 def test_only_what_is_old_and_archived_is_cleaned_up(project: Project) -> None:
@@ -150,12 +110,6 @@ def test_agents_md_stays_short_when_learnings_are_added(project: Project) -> Non
     assert len(agents.read_text().splitlines()) == 3
 
 
-def test_one_thing_at_a_time(project: Project) -> None:
-    done = inside("memory", "--show", "--cleanup", cwd=project.root)
-    assert done.returncode == 3
-    assert "exclude each other" in done.stderr
-
-
 def test_metrics_come_from_the_journal(project: Project) -> None:
     empty = inside("report", "--json", cwd=project.root)
     assert {metric["denominator"] for metric in json.loads(empty.stdout)["metrics"]} == {0}
@@ -171,12 +125,6 @@ def test_metrics_come_from_the_journal(project: Project) -> None:
         2,
     )
     assert "Skipped 1 unreadable line of the journal." in done.stderr
-
-
-def test_attach_needs_a_loop(project: Project) -> None:
-    done = inside("attach", cwd=project.root)
-    assert done.returncode == 3
-    assert "No loop is running in" in done.stderr
 
 
 def attached(project: Project, *words: str) -> "subprocess.Popen[str]":
@@ -260,41 +208,6 @@ def used(project: Project) -> Project:
     return project
 
 
-def test_reset_says_what_it_removed_and_keeps_what_is_yours(project: Project) -> None:
-    done = inside("reset", "--yes", cwd=used(project).root)
-    assert done.returncode == 0
-    removed = {line.split()[1] for line in done.stdout.splitlines() if "removed" in line}
-    assert {".ralph/events.jsonl", "specs", "MEMORY.md", "progress.txt"} <= removed
-    left = {str(p.relative_to(project.root)) for p in project.root.rglob("*") if p.is_file()}
-    assert left - {".ralph/lock", ".ralph/write.lock", ".ralph/.gitignore"} == {
-        *("AGENTS.md", "main.py", ".ralph/config.yaml")
-    }
-    assert project.load().pending == ()
-
-
-ANOTHER_TOOLS = (
-    *(".ralph/fix_plan.md", ".ralph/PROMPT.md", ".ralph/specs/api.md", ".ralph/logs/ralph.log"),
-    *(".ralph/status.json", ".ralph/.call_count", ".ralph/prd.json", ".ralph/shop/prd.json"),
-    *("specs/001-cart/spec.md", "progress.txt", "MEMORY.md"),
-)
-"""Of ralph-claude-code, ralph-hybrid, spec-kit and snarktank/ralph."""
-
-
-def test_reset_leaves_what_another_tool_made(project: Project) -> None:
-    root = used(project).root
-    for name in ANOTHER_TOOLS:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text("## Codebase Patterns\n- theirs\n", encoding="utf-8")
-    done = inside("reset", "--yes", cwd=root)
-    assert done.returncode == 0
-    assert "not ralph's, kept  .ralph/fix_plan.md" in done.stdout
-    left = {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()}
-    ours = {".ralph/lock", ".ralph/write.lock", ".ralph/.gitignore", ".ralph/config.yaml"}
-    assert left - ours == {*ANOTHER_TOOLS, "AGENTS.md", "main.py"}
-    again = inside("reset", "--yes", cwd=root)
-    assert again.stdout == "There is nothing to remove.\n"
-
-
 def test_a_reset_is_undone_by_restore(project: Project) -> None:
     plan = '{"tasks": [{"id": "by hand", "description": "x"}]}'
     project.layout.plan.write_text(plan)  # never read by ralph before the reset
@@ -312,39 +225,6 @@ def test_a_reset_is_undone_by_restore(project: Project) -> None:
     assert project.layout.events.exists()
 
 
-def test_restore_after_a_reset_overwrites_no_new_work(project: Project) -> None:
-    root = used(project).root
-    inside("reset", "--yes", cwd=root)
-    inside("add", "New work", cwd=root)
-    done = inside("restore", cwd=root)
-    assert [task.description for task in project.load().plan.tasks] == ["New work"]
-    assert ".previous" in done.stdout + done.stderr
-
-
-def test_reset_can_keep_the_specs(project: Project) -> None:
-    inside("reset", "--yes", "--keep-specs", cwd=used(project).root)
-    assert (project.root / "specs/a.md").exists()
-    assert not project.layout.events.exists()
-
-
-def test_reset_asks_and_nobody_is_no_yes(project: Project) -> None:
-    done = inside("reset", cwd=used(project).root, stdin="y\n")
-    assert done.returncode == 3
-    assert "Nothing was removed: there is nobody to ask." in done.stderr
-    assert "removes .ralph/events.jsonl" in done.stderr
-    assert project.layout.events.exists()
-
-
-def test_reset_is_refused_while_a_loop_runs(project: Project) -> None:
-    lock = LoopLock(used(project).layout)
-    lock.acquire("run-1")
-    done = inside("reset", "--yes", cwd=project.root)
-    lock.release()
-    assert done.returncode == 3
-    assert f"pid {os.getpid()}" in done.stderr
-    assert project.layout.events.exists()
-
-
 def test_reset_keeps_a_link_and_what_it_points_to(
     project: Project, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -355,22 +235,3 @@ def test_reset_keeps_a_link_and_what_it_points_to(
     assert inside("reset", "--yes", cwd=project.root).returncode == 0
     assert (elsewhere / "keep.md").exists()
     assert (project.root / "specs").is_symlink()
-
-
-def test_a_ralph_directory_that_is_gone_is_put_back(project: Project) -> None:
-    project.transact(
-        lambda docs: docs.model_copy(
-            update={"state": docs.state.model_copy(update={"request": "A greeter"})}
-        )
-    )
-    inside("inject", "Mind the gap", cwd=project.root)
-    shutil.rmtree(project.layout.dot)
-    gone = inside("status", cwd=project.root)
-    assert gone.returncode == 3
-    assert "`ralph restore`" in gone.stderr
-    restored = inside("restore", cwd=project.root)
-    assert "restored  .ralph/injections.json" in restored.stdout
-    assert project.load().pending[0].guidance == "Mind the gap"
-    again = inside("restore", cwd=project.root)
-    assert (again.returncode, again.stdout) == (3, "")
-    assert "nothing to restore" in again.stderr

@@ -57,36 +57,6 @@ def test_an_issue_is_read_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "sends  issue #12 (17 characters)" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("x", "--plan", "--priority", "1"), "With --plan the model sets priorities"),
-        (("x", "--plan", "--after", "a"), "With --plan the model sets priorities"),
-        (("x", "--yes"), "--yes and --max-cost belong to --plan"),
-        (("x", "--max-cost", "1"), "--yes and --max-cost belong to --plan"),
-        (("@gone.md", "--plan"), "gone.md cannot be read"),
-        (("@latin.md", "--plan"), "is not UTF-8"),
-        (("@empty.md", "--plan"), "The text on empty.md is empty."),
-        (("@long.md", "--plan"), "longer than 36,000 characters"),
-        ((" ", "--plan"), "is empty"),
-    ],
-)
-def test_what_cannot_be_planned_is_one_sentence(
-    tmp_path: Path, words: tuple[str, ...], told: str
-) -> None:
-    project = make_project(tmp_path, [task("a")])
-    (project / "latin.md").write_bytes(b"caf\xe9")
-    (project / "empty.md").write_text(" \n")
-    (project / "long.md").write_text("word " * 9_000)
-    before = unchanged(project)
-    done = inside("add", *words, cwd=project)
-    assert done.returncode not in (0, 4)
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "cost" not in done.stdout, "refused before anybody is asked"
-    assert unchanged(project) == before
-
-
 def test_a_gh_that_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     done = inside("add", "--plan", "12", cwd=make_project(tmp_path))
@@ -122,17 +92,3 @@ def test_few_learnings_are_no_burden(tmp_path: Path) -> None:
     done = inside("memory", "--compact", "--yes", cwd=project)
     assert "There is nothing to compact: 1 learning. Compaction starts at 61." in done.stderr
     assert done.returncode != 0
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--compact", "--cleanup"), "exclude each other"),
-        (("--stats", "--yes"), "belong to --compact"),
-        (("--model", "opus"), "belong to --compact"),
-    ],
-)
-def test_options_of_compaction_stand_with_it(
-    tmp_path: Path, words: tuple[str, ...], told: str
-) -> None:
-    assert told in inside("memory", *words, cwd=make_project(tmp_path)).stderr

@@ -50,12 +50,6 @@ def test_the_command_prints_the_file_in_docs(name: str, tmp_path: Path) -> None:
     Draft202012Validator.check_schema(json.loads(done.stdout))
 
 
-def test_an_unknown_schema_is_refused_in_words(tmp_path: Path) -> None:
-    done = inside("schema", "plam", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (3, "")
-    assert "'plan'" in done.stderr
-
-
 def uncommented(text: str) -> str:
     lines = (line for line in text.splitlines() if not line.startswith("## "))
     return "\n".join(line.removeprefix("# ") for line in lines)

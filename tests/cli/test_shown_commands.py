@@ -10,13 +10,10 @@ from ralph_tui.cli import composition
 from tests.cli.processes import REPOSITORY, inside
 from tests.cli.recorded import recorded_launch
 from tests.cli.shown import (
-    ELSEWHERE,
-    SCENES,
     Shown,
     elsewhere,
     feature_of,
     in_blocks,
-    in_line,
     make_project,
     prepared,
     scene_of,
@@ -66,13 +63,6 @@ def test_every_shown_command_runs(command: Shown, home: dict[str, str], tmp_path
     assert "Traceback" not in done.stderr
 
 
-def test_the_pages_show_many_commands_and_few_are_left_out() -> None:
-    left_out = [command for command in COMMANDS if elsewhere(command)]
-    assert len(COMMANDS) > 100
-    assert len(left_out) < 30
-    assert {command.words[0] for command in left_out} == set(ELSEWHERE)
-
-
 HYBRID = """
     init --from-issue -f run archive help status prd.json progress.txt specs/ passes jq branch chooses
     --max-iterations --timeout --rate-limit --prompt --verbose --no-archive --reset-circuit --dry-run
@@ -99,30 +89,3 @@ def test_the_tables_name_what_the_two_tools_have_each_with_a_command() -> None:
         for row in rows
         if row.count("---") == 0 and "| Command |" not in row
     )
-
-
-def test_every_scene_is_of_a_shown_command() -> None:
-    lines = [shlex.join(command.words) for command in COMMANDS]
-    assert [name for name in SCENES if not any(line.startswith(name) for line in lines)] == []
-
-
-@pytest.mark.parametrize("reason", ELSEWHERE.values())
-def test_what_does_not_run_here_runs_in_the_tests_that_are_named(reason: str) -> None:
-    places = [word for word in reason.split() if "/" in word]
-    assert places
-    assert all((REPOSITORY / place).exists() for place in places)
-
-
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("ralph init        # finds your checks", [Shown(("init",))]),
-        ("cd app && ralph run --headless >> ~/log 2>&1", [Shown(("run", "--headless"))]),
-        ("gh issue list | ralph import -", [Shown(("import", "-"))]),
-        ("ralph inject - < notes.md", [Shown(("inject", "-"), "notes.md")]),
-        ('ralph "A > B"', [Shown(("A > B",))]),
-        ("git status", []),
-    ],
-)
-def test_a_line_of_shell_is_read(line: str, found: list[Shown]) -> None:
-    assert list(in_line(line)) == found

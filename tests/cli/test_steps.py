@@ -63,23 +63,3 @@ def test_a_reset_lets_a_step_run_again(project: Project, name: str) -> None:
     record = project.load().steps.of(name)
     assert (record.done_at, record.open_until, record.failures) == (None, None, 0)
     assert record.reset_reason == "It is new"
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--reset", "ghost", "--reason", "x"), "There is no step 'ghost' to reset."),
-        (("--reset", "work", "--reason", "x"), "There is no step 'work' to reset."),
-        (("--reset", "docs"), "A reset needs a reason."),
-        (("--reset", "docs", "--reason", " "), "A reset needs a reason."),
-        (("--reason", "x"), "--reason belongs to --reset."),
-    ],
-)
-def test_a_reset_that_cannot_be_meant_changes_nothing(
-    project: Project, words: tuple[str, ...], said: str
-) -> None:
-    before = (project.root / ".ralph" / "steps.json").read_bytes()
-    done = inside("steps", *words, cwd=project.root)
-    assert done.returncode == 3
-    assert said in done.stderr
-    assert (project.root / ".ralph" / "steps.json").read_bytes() == before

@@ -1,11 +1,16 @@
-"""The words of the command line, whole and in one place: `__snapshots__/test_words.ambr`.
+"""The words of the command line: each help in `__snapshots__/test_words.ambr`, and whole sessions in `sessions/`.
 
-The other tests of this folder ask for statuses, fields and events. Where a wording changes on purpose,
-`pytest tests/cli/test_words.py --snapshot-update` writes it down.
+A session is a text that begins in a project of three tasks. It has `$ ralph ...` (`<<< text` is standard input), `> FILE text` to
+write a file, `$ loop` and `$ no loop` around a loop that runs, `$ cat FILE` and `$ rm NAME`. What follows a line in the file, further
+in, is what it said: standard error after `!`, then the status and the files that it wrote or removed.
+`pytest tests/cli/test_words.py --snapshot-update` writes down what is said now. Look at each change before you commit it.
 """
 
 import os
 import re
+import shlex
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,88 +22,15 @@ from ralph_tui.store.lock import LoopLock
 from tests.cli.processes import inside
 from tests.harness.projects import make_project, task
 
-SESSION = """
-status
-status -v
-tasks
-tasks --pending
-history
-memory
-memory --stats
-answer
-steps
-steps --reset ghost --reason x
-steps --reset commit
-steps --reset commit --reason hook_repaired
-limits
-config set models.primary opus
-config set models.primry opus
-add Say_how_long_it_took --after task-2
-add x --after ghost
-edit task-3 --priority 7
-edit task-3
-edit task-3 --part one --part two
-hold task-2
-release task-2
-skip task-1
-skip task-9
-retry task-1
-retry task-1
-complete task-1 --reason by_hand
-drop task-2
-drop task-3-2
-feature
-feature new No
-inject use_argparse
-inject --now look_up
-approve
-reject
-answer q-1 yes
-pause
-stop
-attach
-limits --max-cost nan
-limits --model two_words
-limits --max-cost 5
-build --headless
-validate --headless
-build --max-iterations x
-statsu
--C nowhere status
--C . demo
-demo rusty
-demo cobol
-guard check git_push
-status
-tasks
-memory --show --stats
-undo task-1
-undo 7
-undo ghost
-reset
-reset --yes
-reset --yes
-restore
-"""
-"""One command a line, in this order, in one project; `_` is a space inside a word."""
-
-RUNNING = (
-    "status",
-    "pause",
-    "status",
-    "pause",
-    "resume",
-    "stop",
-    "status",
-    "inject --now x",
-    "retry",
-    "build",
-)
+SESSIONS = sorted(Path(__file__).with_name("sessions").glob("*.txt"))
+UNTOLD = (".ralph/lock", ".ralph/write.lock", ".ralph/logs", ".ralph/.gitignore")
+"""Files whose changes are nobody's business."""
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("ralph_tui.cli.doctor.checks.check_layers", lambda *_: ())
     tasks = [
         task("task-1", description="Write the parser"),
         task("task-2", description="Test the parser", dependencies=["task-1"]),
@@ -107,36 +39,92 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return make_project(tmp_path / "sample", tasks)
 
 
-def told(line: str, root: Path) -> str:
-    """What a command says, and its status; what differs from day to day or machine to machine is left out."""
-    words = [word.replace("_", " ") for word in line.split()]
-    done = inside(*words, cwd=root)
-    text = done.stdout + "".join(f"! {line}\n" for line in done.stderr.splitlines())
-    text = text.replace(str(root.parent), "").replace(str(os.getpid()), "PID")
+def files(root: Path) -> dict[str, bytes]:
+    found = {p.relative_to(root).as_posix(): p for p in root.rglob("*") if p.is_file()}
+    return {name: p.read_bytes() for name, p in found.items() if not name.startswith(UNTOLD)}
+
+
+def changes(before: dict[str, bytes], after: dict[str, bytes]) -> str:
+    written = sorted(name for name in after if after[name] != before.get(name))
+    removed = sorted(before.keys() - after)
+    parts = {"wrote": ", ".join(written), "removed": ", ".join(removed)}
+    return "; ".join(f"{what} {names}" for what, names in parts.items() if names)
+
+
+def told(words: list[str], root: Path, stdin: str = "") -> str:
+    """What a command says, its status, and what it wrote."""
+    before = files(root)
+    done = inside(*words, cwd=root, stdin=stdin)
+    lines = [*done.stdout.splitlines(), *(f"! {line}" for line in done.stderr.splitlines())]
+    last = f"[{done.returncode}] {changes(before, files(root))}".rstrip()
+    return steady("\n".join((*lines, last, "")), root)
+
+
+def steady(text: str, root: Path) -> str:
+    """Leave out what differs from day to day or machine to machine."""
+    text = text.replace(str(root.parent), "").replace(os.environ["HOME"], "~")
+    text = re.sub(rf"\b(pid|process) {os.getpid()}\b", r"\1 PID", text)
     text = re.sub(r" on \S+ since [\d-]+ [\d:]+ UTC", " on HOST since WHEN", text)
-    text = re.sub(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?", "WHEN", text)
-    return f"$ ralph {' '.join(words)}\n{text}[{done.returncode}]\n"
+    text = re.sub(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?)?", "WHEN", text)
+    return re.sub(r"\b(?=[a-f]*\d)[0-9a-f]{12,16}\b", "ID", text)
+
+
+def replayed(text: str, root: Path) -> Iterator[str]:
+    lock = LoopLock(Layout(root))
+    for line in text.splitlines():
+        if line[:1] == " ":
+            continue
+        yield line
+        sign, _, rest = line.partition(" ")
+        if sign == ">":
+            name, _, written = rest.partition(" ")
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes(spelled(written))
+        elif sign == "$":
+            words = shlex.split(rest)
+            if words == ["loop"]:
+                lock.acquire("run-1")
+            elif words == ["no", "loop"]:
+                lock.release()
+            elif words[0] == "cat":
+                text_of = (root / words[1]).read_text(encoding="utf-8")
+                yield from indented(steady(text_of, root))
+            elif words[0] == "rm":
+                place = root / words[1]
+                shutil.rmtree(place) if place.is_dir() else place.unlink()
+            else:
+                at = words.index("<<<") if "<<<" in words else len(words)
+                stdin = spelled("".join(words[at + 1 :])).decode()
+                yield from indented(told(words[1:at], root, stdin))
+    lock.release()
+
+
+def spelled(text: str) -> bytes:
+    """A text as a file has it: a new line for `\\n`, a byte that is no UTF-8 for `\\xe9`, and a thousand x for `x*1000`."""
+    longer = re.sub(r"x\*(\d+)", lambda found: "x" * int(found[1]), text)
+    return longer.encode().replace(b"\\n", b"\n").replace(b"\\xe9", b"\xe9")
+
+
+def indented(text: str) -> Iterator[str]:
+    yield from (f"    {line}".rstrip() for line in text.splitlines() if line.strip())
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
+def test_a_session(path: Path, root: Path, pytestconfig: pytest.Config) -> None:
+    text = path.read_text(encoding="utf-8")
+    now = "".join(f"{line}\n" for line in replayed(text, root))
+    if pytestconfig.option.update_snapshots:
+        path.write_text(now, encoding="utf-8")
+    else:
+        assert now == text
 
 
 def test_help(root: Path, snapshot: SnapshotAssertion) -> None:
     tree = command_tree().commands
     groups = {name: getattr(command, "commands", {}) for name, command in tree.items()}
     within = [f"{name} {inner}" for name, inside_it in groups.items() for inner in inside_it]
-    helps = {name: told(f"{name} --help", root) for name in ("", *tree, *within)}
+    helps = {name: told([*name.split(), "--help"], root) for name in ("", *tree, *within)}
     no_example = [name for name in helps if f"Example: ralph {name}" not in helps[name]]
     assert set(no_example) <= {name for name, inside_it in groups.items() if inside_it}
-    assert "\n".join(helps.values()) == snapshot
-
-
-def test_what_commands_say(root: Path, snapshot: SnapshotAssertion) -> None:
-    lines = SESSION.strip().splitlines()
-    assert "\n".join(told(line, root) for line in lines) == snapshot
-
-
-def test_what_commands_say_while_a_loop_runs(root: Path, snapshot: SnapshotAssertion) -> None:
-    lock = LoopLock(Layout(root))
-    lock.acquire("run-1")
-    try:
-        assert "\n".join(told(line, root) for line in RUNNING) == snapshot
-    finally:
-        lock.release()
+    shown = (f"$ ralph {name} --help".replace("  ", " ") + f"\n{helps[name]}" for name in helps)
+    assert "\n".join(shown) == snapshot
