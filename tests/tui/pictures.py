@@ -11,7 +11,6 @@ from pathlib import Path
 from textual.worker import get_current_worker
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.plan.import_preview import (
     ImportChange,
@@ -284,45 +283,11 @@ def busy() -> list[Event]:
 
 
 def failed() -> list[Event]:
-    return [
-        *feed.running()[:-3],
-        ev.LoopFinished(
-            status=ev.LoopStatus.ERROR,
-            reason="The API key was refused.",
-            hint="Set ANTHROPIC_API_KEY, or run `claude login`.",
-            exit_code=ExitCode.ERROR,
-            iterations=1,
-            tasks_complete=1,
-            tasks_total=6,
-            cost_usd=0.19,
-            seconds=84,
-        ),
-    ]
+    return [*feed.running()[:-3], *feed.recorded("failed")]
 
 
 def interrupted() -> list[Event]:
-    return [
-        *feed.running(),
-        ev.ToolFinished(tool_id="t9", name="Bash", outcome=ev.ToolOutcome.INTERRUPTED, seconds=4.2),
-        ev.IterationFinished(
-            iteration=3,
-            task_id="demo-02",
-            outcome=ev.IterationOutcome.INTERRUPTED,
-            reason="stopped on request",
-            cost_usd=0.19,
-            seconds=84,
-        ),
-        ev.LoopFinished(
-            status=ev.LoopStatus.INTERRUPTED,
-            reason="stopped on request",
-            exit_code=ExitCode.INTERRUPTED,
-            iterations=1,
-            tasks_complete=1,
-            tasks_total=6,
-            cost_usd=0.19,
-            seconds=84,
-        ),
-    ]
+    return [*feed.running(), *feed.recorded("interrupted")]
 
 
 def verifying() -> list[Event]:

@@ -55,11 +55,7 @@ def discovery() -> list[ev.Event]:
         feed.started().model_copy(
             update={"phase": Phase.DISCOVERY, "request": "Greet people by name", "branch": "main"}
         ),
-        ev.PlanLoaded(tasks=()),
-        ev.AssistantText(
-            text="I read the README and the two modules.\nThere is no greeting anywhere yet.\n"
-            "Before I write the spec I need to know who it is for."
-        ),
+        *feed.recorded("discovery"),
     ]
 
 
@@ -117,10 +113,4 @@ def cooling() -> list[ev.Event]:
 
 
 def limited() -> list[ev.Event]:
-    return [
-        *feed.failed_gate(),
-        ev.LimitWait(
-            until=feed.NOW + timedelta(minutes=42, seconds=5),
-            message="You've hit your limit, resets 9:43am (UTC)",
-        ),
-    ]
+    return [*feed.failed_gate(), *feed.recorded("limited")]
