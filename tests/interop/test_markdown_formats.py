@@ -3,7 +3,7 @@
 import pytest
 
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task, TaskStatus
-from ralph_tui.interop.format_registry import built_in, formats, is_exporter
+from ralph_tui.interop.format_registry import formats, is_exporter
 from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source, Writable
 from tests.interop import markdown_samples
 from tests.interop.markdown_samples import Sample
@@ -55,37 +55,6 @@ def test_json_with_boxes_in_it_is_no_list_of_boxes(format_: str) -> None:
     assert formats().detect(Source("plan.json", ELSEWHERE[format_])).name == format_
 
 
-def test_all_formats_are_there() -> None:
-    with_a_sample = {sample.format for sample in markdown_samples.ALL} | set(ELSEWHERE)
-    assert {importer.name for importer in built_in()} == with_a_sample
-
-
-def test_a_fix_plan_has_priorities_criteria_and_finished_tasks() -> None:
-    imported = read(markdown_samples.FIX_PLAN)
-    found = tasks(markdown_samples.FIX_PLAN)
-    assert done(found) == ["set-up-the-project", "choose-a-license", "write-the-readme"]
-    ledger, export = found["parse-the-ledger"], found["export-to-json"]
-    assert ledger.verification_criteria == (
-        "Reads CSV",
-        "`uv run pytest tests/test_ledger.py` passes",
-    )
-    assert ledger.description == "Parse the ledger\n\nMind the old header line."
-    assert (export.title, export.group) == ("Export to JSON", "Medium Priority")
-    order = {task.title: task.priority for task in imported.tasks}
-    assert (order["Parse the ledger"], order["Export to JSON"], order["Round amounts"]) == (1, 1, 2)
-    assert order["Choose a license"] == DEFAULT_PRIORITY
-    assert [task.title for task in imported.tasks if task.held] == ["Colors (nice to have)"]
-    assert not any(task.dependencies for task in imported.tasks)
-    assert [(out.title, out.reason) for out in imported.left_out] == [
-        ("This is only a remark", "it is under 'Notes'")
-    ]
-    assert imported.title == "Ralph Fix Plan"
-    assert list(imported.remarks) == [
-        "The section 'Notes' in line 21 was ignored.",
-        "Line 19 is open under a heading for completed tasks, so it counts as done.",
-    ]
-
-
 @pytest.mark.parametrize(
     ("heading", "text", "title", "priority"),
     [
@@ -113,95 +82,12 @@ def test_a_priority_stands_in_the_heading_or_before_the_text(
     assert (task.title, task.priority) == (title, priority)
 
 
-def test_a_spec_kit_task_waits_for_the_phase_before_or_for_all_before_it() -> None:
-    imported = read(markdown_samples.SPEC_KIT)
-    found = tasks(markdown_samples.SPEC_KIT)
-    assert done(found) == ["T001"]
-    assert {id_: task.dependencies for id_, task in found.items()} == {
-        "T001": (),
-        "T002": (),
-        "T003": (),
-        "T004": ("T001", "T002", "T003"),
-        "T005": ("T001", "T002", "T003"),
-        "T006": ("T004", "T005", "T002"),
-        "T007": ("T006",),
-        "T008": ("T007",),
-    }
-    assert found["T004"].labels == ("US1",)
-    assert found["T004"].title == "Contract test in tests/test_read.py"
-    assert found["T004"].group == "Phase 2: User Story 1 - Read (Priority: P1)"
-    assert imported.title == "Ledger"
-    assert [(out.title, out.reason) for out in imported.left_out] == [
-        ("Have somebody look at it", "it has no number such as T001")
-    ]
-    assert imported.remarks == (
-        "Dependencies on tasks that are not listed earlier were ignored: T007 on T099.",
-    )
-
-
 def test_a_very_wide_phase_still_names_few_dependencies() -> None:
     lines = [f"- [ ] T{number:04} [P] Task" for number in range(2_000)]
     text = "# Tasks\n## Phase 1\n" + "\n".join(lines) + "\n## Phase 2\n- [ ] T9999 End\n"
     imported = read(Sample("spec-kit", "tasks.md", text))
     assert sum(len(task.dependencies) for task in imported.tasks) < 2_100
     assert "more than 50 parallel tasks" in imported.remarks[0]
-
-
-def test_the_leaves_of_kiro_are_tasks_in_their_order() -> None:
-    imported = read(markdown_samples.KIRO)
-    found = tasks(markdown_samples.KIRO)
-    assert list(found) == ["1", "2.1", "2.2", "2.3", "3", "4", "5"]
-    assert done(found) == ["1", "2.1"]
-    assert [id_ for id_, task in found.items() if task.held] == ["2.2", "4"]
-    assert {id_: task.dependencies for id_, task in found.items()} == {
-        "1": (),
-        "2.1": ("1",),
-        "2.2": ("2.1",),
-        "2.3": ("2.1",),
-        "3": ("2.3",),
-        "4": ("3",),
-        "5": ("3",),
-    }
-    assert (found["2.1"].group, found["1"].group) == ("2. Read files", "")
-    assert found["2.1"].notes == "- Everything below uses the csv module"
-    assert (
-        found["1"].description
-        == "Set up the project\n\n- Create the package\n- _Requirements: 1.1_"
-    )
-    assert imported.remarks == (
-        "2 is done in the file, but 2.3 below it is not, so that stays open.",
-    )
-
-
-def test_an_openspec_change_is_done_from_top_to_bottom() -> None:
-    found = tasks(markdown_samples.OPENSPEC)
-    assert list(found) == ["1.1", "1.2", "2.1", "tell-the-users"]
-    assert done(found) == ["1.1"]
-    assert found["1.2"].verification_criteria == ("A file of 2019 is read",)
-    assert found["1.2"].description == "Migrate old files\n\n- Keep a copy of each"
-    assert found["2.1"].dependencies == ("1.2",)
-    assert found["tell-the-users"].group == "2. Interface"
-
-
-def test_a_story_is_one_task_with_its_criteria() -> None:
-    imported = read(markdown_samples.STORY)
-    (story,) = imported.tasks
-    assert (story.id, story.title, story.group, story.priority) == (
-        "1.2",
-        "Read the ledger",
-        "Epic 1",
-        102,
-    )
-    assert story.verification_criteria == (
-        "A CSV file is read with its header.",
-        "`uv run pytest tests/test_ledger.py` passes",
-    )
-    assert story.description.startswith("Read the ledger\n\n**As a** bookkeeper,")
-    assert (
-        "Tasks / Subtasks:\n- [ ] Task 1: Reader (AC: 1)\n  - [ ] 1.1 Header" in story.description
-    )
-    assert story.notes == "Dev Notes\nUse the csv module.\n- [] is an empty list here"
-    assert imported.remarks == ("Sections that ralph does not use stay in the file: Change Log.",)
 
 
 @pytest.mark.parametrize(
@@ -234,59 +120,6 @@ def test_a_criterion_about_a_status_is_not_the_status(below: str, is_done: bool)
     text = "# Story 3.4: A\n## Acceptance Criteria\n- Status: Draft is shown\n## Tasks\n- [ ] c\n"
     (story,) = read(Sample("bmad", "a.md", f"{text}{below}\n")).tasks
     assert (story.status is TaskStatus.COMPLETE) is is_done
-
-
-def test_the_stories_of_epics_are_read_in_order() -> None:
-    imported = read(markdown_samples.EPICS)
-    found = tasks(markdown_samples.EPICS)
-    assert done(found) == ["1.2"]
-    assert found["1.1"].verification_criteria == (
-        "**Given** a file **When** I open it **Then** it is shown **And** nothing is written",
-        "**Given** no file **Then** an error is shown",
-    )
-    assert found["1.1"].description == "Open a file\n\nAs a bookkeeper,\nI want to open a file."
-    assert [task.group for task in imported.tasks] == ["Epic 1: Reading"] * 2 + ["Epic 2: Writing"]
-    assert [task.dependencies for task in imported.tasks] == [(), ("1.1",), ("1.2",)]
-    assert imported.title == "Ledger - Epics"
-
-
-def test_a_list_of_boxes_has_groups_and_no_order() -> None:
-    imported = read(markdown_samples.TODO)
-    found = tasks(markdown_samples.TODO)
-    assert list(found) == ["sort-by-date", "sort-by-amount", "colors", "colors-2"]
-    assert [task.group for task in imported.tasks] == [
-        "Title by underline",
-        "Title by underline",
-        "Title by underline / Later",
-        "Title by underline / Later",
-    ]
-    assert found["sort-by-amount"].verification_criteria == ("Largest first",)
-    assert not any(task.dependencies for task in imported.tasks)
-    assert [(out.id, out.reason) for out in imported.left_out] == [("line 13", "an empty box")]
-
-
-@pytest.mark.parametrize(
-    ("sample", "ids"),
-    [
-        (
-            markdown_samples.FIX_PLAN,
-            ["high-priority", "medium-priority", "low-priority-optional", "completed"],
-        ),
-        (
-            markdown_samples.SPEC_KIT,
-            ["phase-1-setup-shared", "phase-2-user-story-1-read-priority-p1", "phase-3-polish"],
-        ),
-        (markdown_samples.KIRO, ["1", "2-read-files", "3", "4", "5"]),
-        (markdown_samples.OPENSPEC, ["1-data", "2-interface"]),
-        (markdown_samples.EPICS, ["epic-1-reading", "epic-2-writing"]),
-        (markdown_samples.TODO, ["title-by-underline", "title-by-underline-later"]),
-    ],
-    ids=lambda value: value.format if isinstance(value, Sample) else "",
-)
-def test_a_group_can_be_one_task(sample: Sample, ids: list[str]) -> None:
-    imported = read(sample, by="group")
-    assert [task.id for task in imported.tasks] == ids
-    assert not ImplementationPlan(tasks=imported.tasks).problems()
 
 
 def test_completing_a_group_checks_the_boxes_of_all_its_tasks() -> None:

@@ -2,69 +2,16 @@
 
 import pytest
 
-from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.verification.verification import CommandCriterion
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.interop.format_registry import formats
 from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 from ralph_tui.interop.json_plans import Prd, Wiggum
+from tests.interop.markdown_samples import FILES
 
-SNARKTANK = """{
-  "project": "Bookshelf",
-  "branchName": "ralph/shelves",
-  "description": "Readers sort their books.",
-  "userStories": [
-    {
-      "id": "US-001",
-      "title": "Store shelves",
-      "description": "As a reader, I want shelves to stay.",
-      "acceptanceCriteria": ["A table holds shelves", "`npm run typecheck` passes", "`shelf.ts`"],
-      "priority": 1,
-      "passes": true,
-      "notes": "Uses the users table"
-    },
-    {
-      "id": "US-002",
-      "title": "Show shelves",
-      "description": "As a reader, I want to see them.",
-      "acceptanceCriteria": ["Typecheck passes"],
-      "priority": 2,
-      "passes": false,
-      "notes": ""
-    }
-  ]
-}
-"""
-HYBRID = """{
-  "feature": "paging",
-  "branchName": "feature/7-paging",
-  "description": "Pages for lists.",
-  "createdAt": "2026-01-09T12:00:00Z",
-  "successCriteria": {"command": "just test", "timeout": 300},
-  "userStories": [{
-    "id": "STORY-001", "title": "Page numbers", "description": "As a caller, I want pages.",
-    "acceptanceCriteria": ["page starts at 1"], "priority": 1, "passes": false, "notes": "",
-    "spec_ref": "spec.md#pages", "mcpServers": ["browser"], "model": "opus"
-  }]
-}"""
-SUBSY = """{
-  "name": "Search",
-  "userStories": [
-    {"id": "A", "title": "Index", "passes": false, "dependsOn": [], "labels": ["db"], "priority": 3},
-    {"id": "B", "title": "Query", "passes": false, "dependsOn": ["A"], "completionNotes": "later",
-     "preCommit": ["pnpm lint", "look at it"]}
-  ],
-  "metadata": {"qualityGates": ["pnpm test"]}
-}"""
-GO = """{
-  "version": 1,
-  "tasks": [
-    {"id": "T001", "title": "Server", "details": "Listen on a port.", "priority": "high", "status": "done",
-     "tests": "GET /health answers 200"},
-    {"id": "T002", "title": "Login", "details": "", "priority": "medium", "status": "in_progress"},
-    {"id": "T003", "title": "Logout", "priority": "low", "status": "failed"},
-    {"id": "T004", "title": "Docs", "priority": "low"}
-  ]
-}"""
+SNARKTANK, SUBSY, GO = (
+    (FILES / f"{name}.json").read_text(encoding="utf-8")
+    for name in ("snarktank", "subsy", "wiggum")
+)
 
 
 def read(text: str) -> Imported:
@@ -78,61 +25,6 @@ def write(text: str, got: Imported, **changes: TaskStatus) -> str:
         plan = plan.with_task(task_id, status=status)
     source = Source(".ralph/prd.json", text)
     return (Wiggum() if got.format == "wiggum" else Prd()).write(plan, source)
-
-
-def test_snarktank() -> None:
-    got = read(SNARKTANK)
-    first, second = got.tasks
-    assert (got.format, got.title, got.branch) == ("prd", "Bookshelf", "ralph/shelves")
-    assert got.description == "Readers sort their books."
-    assert (first.id, first.priority, first.status) == ("US-001", 1, TaskStatus.COMPLETE)
-    assert first.description == "Store shelves\n\nAs a reader, I want shelves to stay."
-    assert first.notes == "Uses the users table"
-    assert first.verification_criteria == (
-        "A table holds shelves",
-        "`npm run typecheck` passes",
-        "shelf.ts",
-    )
-    assert second.status is TaskStatus.PENDING
-    assert second.dependencies == ()
-    assert got.lines == {"US-001": 6, "US-002": 15}
-
-
-def test_hybrid() -> None:
-    got = read(HYBRID)
-    (task,) = got.tasks
-    assert (got.title, got.branch) == ("paging", "feature/7-paging")
-    assert task.notes == "spec_ref: spec.md#pages"
-    wanted, unused = got.remarks
-    assert "`just test` for every story" in wanted
-    assert unused == "Fields that ralph does not use stay in the file: mcpServers, model."
-
-
-def test_subsy() -> None:
-    got = read(SUBSY)
-    first, second = got.tasks
-    assert got.title == "Search"
-    assert (first.labels, first.priority) == (("db",), 3)
-    assert (second.dependencies, second.priority) == (("A",), DEFAULT_PRIORITY)
-    assert second.notes == "later"
-    assert second.verification_criteria == (CommandCriterion(command="pnpm lint"), "look at it")
-    assert "`pnpm test`" in got.remarks[0]
-
-
-def test_a_criterion_may_bring_its_command() -> None:
-    criterion = '{"id": "AC-1", "text": "It exists", "testCommand": "test -f a.py", "passes": true}'
-    (task,) = read(HYBRID.replace('"page starts at 1"', criterion)).tasks
-    assert task.verification_criteria == ("It exists", CommandCriterion(command="test -f a.py"))
-
-
-def test_go() -> None:
-    got = read(GO)
-    assert got.format == "wiggum"
-    states = [task.status.value for task in got.tasks]
-    assert states == ["complete", "pending", "blocked", "pending"]
-    assert [task.priority for task in got.tasks] == [1, 2, 3, 3]
-    assert got.tasks[0].verification_criteria == ("GET /health answers 200",)
-    assert got.tasks[2].blockers == ("failed in .ralph/prd.json",)
 
 
 def test_a_task_of_the_same_id_that_was_not_imported_is_another_task() -> None:
