@@ -6,7 +6,6 @@ from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, Undo
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import RunHistoryBuilder
-from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.sections.iteration_lines import summary_parts
 from ralph_tui.present.sections.task_parts import task_parts
 from ralph_tui.present.sections.undo_parts import undo_effect, undo_parts, undone_text
@@ -48,15 +47,6 @@ def test_the_effect_names_the_commit_and_what_is_left() -> None:
     assert undone_text(done) == (
         "a is undone and pending again (1 file restored, commit 4f0c2a91bb on feature/x)."
     )
-
-
-def test_a_log_tells_of_commits_and_undone_work() -> None:
-    printer = EventPrinter()
-    lines = [str(line) for event in (COMMITTED, UNDONE) for line in printer.lines(event)]
-    assert [line.strip() for line in lines] == [
-        "✓ commit 4f0c2a91bb feat: a (on feature/x) · 2 files +3 -1",
-        "↻ a was undone by you (iteration 1), in commit 4f0c2a91bb",
-    ]
 
 
 def test_an_iteration_knows_its_commit_and_that_it_was_undone() -> None:
