@@ -3,11 +3,10 @@
 import re
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.tools.docs_site import CONFIG, DOCS, FROM_THE_ROOT, loads_from_elsewhere
+from tests.tools.docs_site import CONFIG, DOCS, FROM_THE_ROOT
 
 
 def pages_of(nav: object) -> Iterator[str]:
@@ -39,26 +38,3 @@ GLUED = re.compile(r"^(?![-*|#>\s\d<]).+\n(?:\||[-*] |1\. ).*", re.MULTILINE)
 def test_tables_and_lists_begin_after_an_empty_line(page: str) -> None:
     text = FENCED.sub("", (DOCS.parent / page).read_text(encoding="utf-8"))
     assert GLUED.findall(text) == []
-
-
-@pytest.mark.parametrize(
-    ("markup", "loads"),
-    [
-        ('<script src="https://host/a.js"></script>', True),
-        ("<img alt=x src=//host/a.png>", True),
-        ('<link rel="stylesheet" href="https://host/a.css">', True),
-        ('<link href="https://host/a.css" rel="stylesheet">', True),
-        ("<style>@import url(https://host/a.css)</style>", True),
-        ("<style>p{background:url('https://host/a.png')}</style>", True),
-        ('<script src="assets/a.js"></script>', False),
-        ('<a href="https://host/">there</a>', False),
-        ('<link rel="canonical" href="https://host/page">', False),
-        ("<code>url</code> https://host/", False),
-    ],
-)
-def test_a_page_that_loads_from_another_host_is_named(
-    tmp_path: Path, markup: str, loads: bool
-) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in/page.html").write_text(markup, encoding="utf-8")
-    assert loads_from_elsewhere(tmp_path) == (["in/page.html"] if loads else [])

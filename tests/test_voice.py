@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.voice import old_voice, patterns
+from tests.tools.voice import old_voice
 
 ROOT = Path(__file__).resolve().parents[1]
 FROM_THE_PRODUCT = ("docs/commands.md",)
@@ -50,23 +50,3 @@ def said_in(path: Path) -> str:
 def test_nothing_in_the_product_has_a_phrase_of_the_old_voice() -> None:
     found = {path.relative_to(ROOT).as_posix(): old_voice(said_in(path)) for path in PRODUCT}
     assert {name: phrases for name, phrases in found.items() if phrases} == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "old"),
-    [
-        ("It goes on by itself.", True),
-        ("The loop\ngoes on.", True),
-        ("The task was worked twice.", True),
-        ("The agent worked on the task.", False),
-        ("Three attempts. Retries and entries.", False),
-        ("Standing orders", False),
-        ("tries at zero", True),
-    ],
-)
-def test_a_phrase_is_found_wherever_the_line_breaks(text: str, old: bool) -> None:
-    assert bool(old_voice(text)) is old
-
-
-def test_the_list_is_read() -> None:
-    assert len(patterns()) > 40

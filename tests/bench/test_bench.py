@@ -12,7 +12,6 @@ import pytest
 from pydantic import JsonValue
 
 from tests.bench import lasting, long_journal, startup
-from tests.bench.gate_time import CHANGED, OF, GateTime, JudgeTime
 from tests.bench.keys import paced
 from tests.bench.loops import ITERATIONS, NO_CHECK, UNIT_TESTS, Timed, bare_loop, ralph_loop
 from tests.bench.report import Row, in_turns, timed_row
@@ -51,20 +50,6 @@ def test_an_iteration_against_a_bare_shell_loop(
         rows.append(timed_row(what, ours, peer, "shell loop of `claude -p`", target))
     if check is NO_CHECK:
         _tell_requests(rows, pairs[-1][1], pairs[-1][0])
-
-
-def test_the_gate_against_its_checks_alone(tmp_path: Path, rows: list[Row]) -> None:
-    timed = GateTime(tmp_path / "project")
-    ours, peer = in_turns(timed.gate, timed.alone, ROUNDS)
-    what = "a claim's pytest run, check files unchanged"
-    rows.append(timed_row(what, ours, peer, "the command alone", "≤ 1.05"))
-
-
-def test_the_judge_tree_against_a_worktree(tmp_path: Path, rows: list[Row]) -> None:
-    timed = JudgeTime(tmp_path / "project")
-    ours, peer = in_turns(timed.moved, timed.worktree, 3)
-    what = f"the judge tree after {CHANGED} of {OF:,} files changed"
-    rows.append(timed_row(what, ours, peer, "`git worktree add`", "≤ 0.3 s, < 1"))
 
 
 def _tell_requests(rows: list[Row], ours: Timed, peer: Timed) -> None:

@@ -1,7 +1,6 @@
 """A scenario file that is wrong says where."""
 
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
@@ -14,114 +13,16 @@ from ralph_tui.demo.scenario_loader import (
 )
 from ralph_tui.domain.errors import ConfigError
 
-WRONG = {
-    "unknown key": (
-        """
-        scripts:
-          - when: hello
-            turns:
-              - say: hi
-              - sya: typo
-        """,
-        "line 6, `scripts[0].turns[1].sya`: this key does not exist here.",
-    ),
-    "missing key": (
-        """
-        scripts:
-          - when: hello
-            turns:
-              - write: {path: a.txt}
-        """,
-        "line 5, `scripts[0].turns[0].write`: `content` is missing.",
-    ),
-    "bad pattern": (
-        """
-        scripts:
-          - when: "(hello"
-            turns: [{say: hi}]
-        """,
-        "line 3, `scripts[0].when`: not a regular expression",
-    ),
-    "bad status": (
-        """
-        scripts:
-          - when: hello
-            turns:
-              - say: hi
-                fault: {status: 200}
-        """,
-        "line 6, `scripts[0].turns[0].fault.status`: input should be greater than or equal to 400.",
-    ),
-    "unknown fault": (
-        """
-        scripts:
-          - when: hello
-            turns:
-              - fault: earthquake
-        """,
-        "line 5, `scripts[0].turns[0].fault`: input should be 'status', 'hang'",
-    ),
-    "status without a number": (
-        """
-        scripts:
-          - when: hello
-            turns:
-              - fault: status
-        """,
-        "line 5, `scripts[0].turns[0].fault`: `status` goes with kind `status`, and only with it.",
-    ),
-    "inside alternatives": (
-        """
-        scripts:
-          - when: hello
-            turns:
-              - either:
-                  - say: hi
-                  - say: 7
-        """,
-        "line 7, `scripts[0].turns[0].either[1].say`: input should be a valid string.",
-    ),
-    "empty condition": (
-        """
-        scripts:
-          - when: hello
-            turns:
-              - when: {}
-        """,
-        "line 5, `scripts[0].turns[0].when`: needs `last_result` or `user`.",
-    ),
-    "no beginning": (
-        """
-        scripts:
-          - turns: [{say: hi}]
-        """,
-        "line 3, `scripts[0]`: needs `phase`, `task` or `when`.",
-    ),
-    "no turns": ("scripts: [{when: hello, turns: []}]", "line 1, `scripts[0].turns`: "),
-    "duplicate key": (
-        """
-        scripts:
-          - when: hello
-            turns:
-              - bash: ls
-                bash: pwd
-        """,
-        "line 6: `bash` occurs twice.",
-    ),
-    "not yaml": ("name: x\nscripts: ]", "line 2: not valid YAML"),
-    "not a mapping": ("- scripts", "a scenario must be a mapping with `scripts`."),
-    "empty": ("", "a scenario must be a mapping with `scripts`."),
-    "alias to itself": ("scripts: &a [*a]", "`scripts[0]`"),
-    "key that is a list": ("{[1, 2]: 3}", "line 1: a key must be a plain word."),
-}
+WRONG = (Path(__file__).with_name("wrong_scenarios.txt")).read_text(encoding="utf-8").split("---\n")
+"""Scenarios, each below what is said of it."""
 
 
-@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG.keys())
-def test_a_mistake_names_source_line_and_key(text: str, message: str) -> None:
+@pytest.mark.parametrize("text", WRONG, ids=lambda text: text.splitlines()[0])
+def test_a_mistake_names_source_line_and_key(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        parse_scenario(dedent(text), source="mine.yaml")
+        parse_scenario(text, source="mine.yaml")
     assert caught.value.message.startswith("mine.yaml")
-    assert message in caught.value.message
+    assert text.splitlines()[0].removeprefix("# ") in caught.value.message
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -1,29 +1,17 @@
 import json
-import re
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from tests.domain.strategies import acyclic_plans, any_plans
 
 
 def plan(*tasks: Task) -> ImplementationPlan:
     return ImplementationPlan(tasks=tasks)
-
-
-def test_selects_highest_priority() -> None:
-    chosen = plan(Task(id="a", priority=2), Task(id="b", priority=1), Task(id="c", priority=3))
-    assert chosen.get_next_task() == Task(id="b", priority=1)
-
-
-def test_respects_dependencies() -> None:
-    chosen = plan(Task(id="a", priority=1, dependencies=("b",)), Task(id="b", priority=2))
-    assert chosen.get_next_task() == Task(id="b", priority=2)
 
 
 def test_what_a_completion_rests_on_survives_a_round_trip_and_old_plans_load() -> None:
@@ -37,19 +25,6 @@ def test_what_a_completion_rests_on_survives_a_round_trip_and_old_plans_load() -
     now = old.with_task("a", verification=rests)
     again = ImplementationPlan.model_validate_json(now.model_dump_json(exclude_none=True))
     assert again.tasks[0].verification == rests
-
-
-def test_skips_completed() -> None:
-    done = Task(id="a", priority=1, status=TaskStatus.COMPLETE)
-    assert plan(done, Task(id="b", priority=2)).get_next_task() == Task(id="b", priority=2)
-
-
-def test_equal_priorities_go_in_plan_order() -> None:
-    chosen = plan(Task(id="z", priority=1), Task(id="a", priority=1))
-    task = chosen.get_next_task()
-    assert task is not None
-    assert task.id == "z"
-    assert why_chosen(chosen, task) == "priority 1, the highest of 2 ready tasks, first in the plan"
 
 
 @given(acyclic_plans())
@@ -141,23 +116,6 @@ def test_stale_tasks_go_back() -> None:
     fresh, stale = plan(Task(id="a", status=TaskStatus.IN_PROGRESS), Task(id="b")).reset_stale()
     assert stale == ("a",)
     assert [t.status for t in fresh.tasks] == [TaskStatus.PENDING] * 2
-
-
-SEEDS = Path(__file__).parents[3] / "shared" / "seeds"
-
-
-@pytest.mark.skipif(not SEEDS.is_dir(), reason="the seeds stand beside the checkout only at home")
-def test_the_plans_printed_in_the_seeds_load_as_they_stand() -> None:
-    found = 0
-    for seed in SEEDS.glob("*.txt"):
-        for block in re.findall(r"```json\n(.*?)```", seed.read_text(), re.DOTALL):
-            if not block.lstrip().startswith("{") or '"tasks"' not in block or "..." in block:
-                continue
-            loaded = ImplementationPlan.model_validate(json.loads(block))
-            assert loaded.tasks
-            assert loaded.problems() == ()
-            found += 1
-    assert found >= 3
 
 
 def test_the_example_plan_of_the_seeds() -> None:
