@@ -15,16 +15,12 @@ from ralph_tui.cli.run.headless import run_lines
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode, PlanError, RalphError
 from ralph_tui.domain.events import EventSink
-from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
 
 HOSTILE = "\x1b]52;c;eA==\x07\x1b]0;owned\x07\x1b[31m[/] [@click=app.quit]x[/]\u202e\x9b2Jlist[int]"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-
-ONE = Task(id="task-001", description="Write the parser")
-TWO = Task(id="task-002", description="Test the parser", dependencies=("task-001",))
 
 
 def whole_run() -> tuple[ev.Event, ...]:

@@ -18,7 +18,7 @@ from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside, ralph
 from tests.cli.recorded import HOSTILE
-from tests.harness.projects import make_project, task, task_of
+from tests.harness.projects import make_project, task
 
 TASKS = [
     {"id": "task-001", "description": f"First {HOSTILE}", "status": "complete", "priority": 1},
@@ -83,27 +83,6 @@ def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
     assert {"import", "set", "show"} <= completed("ralph config ")
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("discover", "Discovery needs a request"),
-        ("plan", "no specs to plan from"),
-        ("regenerate-plan", "no specs to plan from"),
-        ("build", "no tasks"),
-        ("validate", "no specs or completed tasks to validate"),
-        ("run", "no tasks"),
-    ],
-)
-def test_a_project_with_nothing_in_it_starts_nothing(
-    tmp_path: Path, command: str, said: str
-) -> None:
-    Project(tmp_path).create()
-    done = inside(command, "--headless", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (3, "")
-    assert said in done.stderr
-    assert not Layout(tmp_path).events.exists()
-
-
 @pytest.mark.parametrize("words", [("status",), ("tasks",), ("inject", "x"), ("build",), ()])
 def test_without_a_project_every_command_says_so(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = inside(*words, cwd=tmp_path)
@@ -135,20 +114,6 @@ def test_status_is_found_from_inside_the_project(project: Path) -> None:
     assert facts["loop"] == "not running"
     assert facts["tasks"] == "3 tasks: 2 pending, 1 complete"
     assert facts["next"].startswith("task-002: Second (priority 2")
-
-
-def test_status_as_json(running: Path) -> None:
-    status = json.loads(inside("status", "--json", cwd=running).stdout)
-    assert status["running"]["pid"] == os.getpid()
-    assert status["tasks"] == {
-        "total": 3,
-        "pending": 2,
-        "in_progress": 0,
-        "complete": 1,
-        "blocked": 0,
-        "unverified": 0,
-    }
-    assert (status["current_task"], status["next_task"]) == (None, "task-002")
 
 
 def test_sessions_are_listed(project: Path) -> None:
@@ -191,18 +156,6 @@ def test_a_reader_that_leaves_early_is_no_error_and_stops_nothing_in_the_middle(
     os.close(writer)
     assert (done.returncode, b"is a ralph project, too" in done.stderr) == (0, "new" in command)
     assert (project / "new" / "AGENTS.md").is_file() == ("new" in command)
-
-
-def test_a_person_marks_what_a_task_touches_and_shows(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    marks = ("--touches", "package.json", "--touches", ".github/**", "--shows", "kept")
-    assert inside("edit", "a", *marks, cwd=project).returncode == 0
-    marked = task_of(project, "a")
-    assert (marked.touches, marked.shows) == (("package.json", ".github/**"), "kept")
-    inside("edit", "a", "--touches", "none", "--shows", "none", cwd=project)
-    assert (task_of(project, "a").touches, task_of(project, "a").shows) == ((), "")
-    refused = inside("edit", "a", "--shows", "all", cwd=project)
-    assert (refused.returncode, "cannot show 'all'" in refused.stderr) == (3, True)
 
 
 @pytest.mark.parametrize("headless", [(), ("--headless",)])

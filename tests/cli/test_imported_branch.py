@@ -47,48 +47,6 @@ def test_a_new_feature_works_on_the_branch_of_its_file(root: Path) -> None:
     assert json.loads(done.stdout)["branch"] == BRANCH
 
 
-def test_a_feature_that_is_there_gets_the_branch_only_with_the_import(root: Path) -> None:
-    said("feature", "new", "habits", cwd=root)
-    preview = json.loads(said("import", "prd.json", "--dry-run", "--json", cwd=root))
-    assert preview["branch"] == BRANCH
-    assert branches(root)["habits"] == "feature/habits"
-    told = said("import", "prd.json", "--yes", cwd=root)
-    assert "Ralph does not switch to it, because git.branch is off." in told
-    assert branches(root)["habits"] == BRANCH
-    write(root, "prd.json", BRANCH, "Add a habit")
-    assert BRANCH not in said("import", "prd.json", "--yes", cwd=root), "it has the branch already"
-    assert branches(root)["habits"] == BRANCH
-
-
-def test_the_plan_without_a_name_has_no_branch_and_says_how_to_get_one(root: Path) -> None:
-    told = said("import", "prd.json", "--yes", cwd=root)
-    assert "ralph does not switch to it" in told
-    assert "--into NAME" in told
-    assert "one plan" in said("feature", cwd=root)
-
-
-@pytest.mark.parametrize(
-    ("branch", "why"),
-    [
-        ("main", "the other branch is listed in git.protected_branches"),
-        ("feature/search", "the other branch belongs to the feature search"),
-        ("a b..c", "is not a valid git branch name"),
-        ("-f", "is not a valid git branch name"),
-    ],
-)
-def test_a_branch_that_cannot_be_the_features_is_left(root: Path, branch: str, why: str) -> None:
-    said("feature", "new", "search", cwd=root)
-    write(root, "prd.json", branch)
-    told = said("import", "prd.json", "--into", "habits", "--yes", cwd=root)
-    assert "habits keeps feature/habits because" in told
-    assert why in told
-    assert branches(root) == {
-        "": "",
-        "habits": "feature/habits",
-        "search": "feature/search",
-    }
-
-
 def test_work_that_has_begun_keeps_its_branch(root: Path) -> None:
     said("feature", "new", "habits", cwd=root)
     begun = WorkBranch(name="feature/habits", base="a" * 40, head="a" * 40)

@@ -9,11 +9,9 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from ralph_tui.cli.commands.init import agents_template
 from ralph_tui.cli.doctor.checks import examine
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.verification.check_commands import NO_CHECKS
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 from tests.harness.waiting import PATIENCE
@@ -66,26 +64,6 @@ def test_the_settings_may_begin_with_the_limits_of_another_loop(
     assert inside("init", "--template", "other", cwd=tmp_path).returncode == 3
 
 
-def test_what_exists_is_kept(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text("[project]\n", encoding="utf-8")
-    (tmp_path / "AGENTS.md").write_text("mine", encoding="utf-8")
-    first = inside("init", "--prompts", cwd=tmp_path)
-    assert first.returncode == 0
-    assert "kept     AGENTS.md" in first.stdout.splitlines()
-    prompts = sorted(path.name for path in tmp_path.glob("PROMPT_*.md"))
-    assert prompts == [f"PROMPT_{name}.md" for name in ("build", "discovery", "plan", "validate")]
-    prompt = tmp_path / "PROMPT_build.md"
-    assert "{{" in prompt.read_text(encoding="utf-8")
-    prompt.write_text("mine too", encoding="utf-8")
-    (tmp_path / ".ralph" / "config.yaml").write_text("models: {primary: haiku}\n", encoding="utf-8")
-
-    before = snapshot(tmp_path)
-    again = inside("init", "--prompts", cwd=tmp_path)
-    assert again.returncode == 0
-    assert "created" not in again.stdout
-    assert snapshot(tmp_path) == before
-
-
 NPM = json.dumps({"scripts": {"test": "jest", "lint": "eslint ."}})
 FOREIGN = {
     "setup.py": {"setup.py": "from setuptools import setup\nsetup()\n", "slug/__init__.py": ""},
@@ -106,18 +84,6 @@ def write(root: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
-
-
-@pytest.mark.parametrize("kind", FOREIGN)
-def test_a_project_that_is_there_is_adopted_and_not_remade(kind: str, tmp_path: Path) -> None:
-    write(tmp_path, FOREIGN[kind])
-    before = snapshot(tmp_path)
-    done = inside("init", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    after = snapshot(tmp_path)
-    assert {name: after[name] for name in before} == before
-    new = {name.split("/")[0] for name in after.keys() - before.keys()}
-    assert new == {".ralph", "AGENTS.md"}
 
 
 def test_the_workspace_around_is_left_alone(tmp_path: Path) -> None:
@@ -141,31 +107,6 @@ def test_python_beside_others_is_one_file(tmp_path: Path) -> None:
     write(tmp_path / "old", FOREIGN["setup.py"])
     refused = inside("init", "--python", cwd=tmp_path / "old")
     assert (refused.returncode, "it has setup.py" in refused.stderr) == (3, True)
-
-
-def test_the_generated_guide_tells_what_the_project_has(tmp_path: Path) -> None:
-    write(tmp_path, FOREIGN["npm"])
-    done = inside("init", cwd=tmp_path)
-    assert "tests    npm test  (from package.json scripts.test)" in done.stdout.splitlines()
-    guide = (tmp_path / "AGENTS.md").read_text(encoding="utf-8")
-    for line in ("npm test ", "npm run lint ", "npm install <package>"):
-        assert line in guide
-    assert "uv" not in guide
-    assert "No commands were found" in agents_template(NO_CHECKS)
-    assert len(guide.splitlines()) <= 60
-
-
-def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
-    write(tmp_path, FOREIGN["npm"])
-    before = snapshot(tmp_path)
-    done = inside("init", "--dry-run", "--prompts", cwd=tmp_path)
-    assert done.returncode == 0
-    assert {"create   AGENTS.md", "create   PROMPT_build.md"} <= set(done.stdout.splitlines())
-    assert snapshot(tmp_path) == before
-    assert not (tmp_path / ".ralph").exists()
-    empty = inside("init", "--dry-run", "-C", str(tmp_path / "new"), cwd=tmp_path)
-    assert "create   a Python project (uv init)" in empty.stdout.splitlines()
-    assert not (tmp_path / "new").exists()
 
 
 def test_a_link_that_leads_out_is_not_followed(tmp_path: Path) -> None:
@@ -197,14 +138,6 @@ def test_what_uv_says_is_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert done.returncode == 3
     assert "`uv init` failed in" in done.stderr
     assert "no name" in done.stderr
-
-
-@pytest.mark.parametrize("place", ["x", "x/y"])
-def test_a_file_in_the_way_is_named(tmp_path: Path, place: str) -> None:
-    (tmp_path / "x").write_text("", encoding="utf-8")
-    done = inside("init", "-C", place, cwd=tmp_path)
-    assert done.returncode == 3
-    assert "cannot be made a project" in done.stderr
 
 
 @pytest.mark.long

@@ -68,33 +68,6 @@ def test_a_cleanup_archives_what_is_over_the_bounds(project: Project) -> None:
     assert len(list(layout.memory_sessions.iterdir())) == 10
 
 
-def test_what_is_learned_again_is_offered_to_agents_md(project: Project) -> None:
-    agents = project.root / "AGENTS.md"
-    agents.write_text(
-        "# Guide\n\n## Learned Patterns\n- Routes live in routes/, one file per resource\n\n## End\n"
-    )
-    nothing = inside("memory", "--recurring", cwd=project.root)
-    assert nothing.stdout.startswith("There are no repeated learnings")
-    for text in (
-        "Fixtures of the database live in tests/conftest.py",
-        "Only once: mind the gap",
-        "Routes live in routes/, one file per resource",
-        "Database fixtures live in tests/conftest.py",
-        "Routes live in routes/, one file per resource",
-    ):
-        project.append_learning("PATTERN", text)
-    offered = inside("memory", "--recurring", cwd=project.root)
-    assert offered.stdout == "2 times  Database fixtures live in tests/conftest.py\n"
-    assert "--to-agents" in offered.stderr
-    added = json.loads(inside("memory", "--to-agents", "--json", cwd=project.root).stdout)
-    assert [one["added"] for one in added] == [True]
-    assert agents.read_text() == (
-        "# Guide\n\n## Learned Patterns\n- Routes live in routes/, one file per resource\n"
-        "- Database fixtures live in tests/conftest.py\n\n## End\n"
-    )
-    assert inside("memory", "--recurring", "--json", cwd=project.root).stdout == "[]\n"
-
-
 def test_agents_md_stays_short_when_learnings_are_added(project: Project) -> None:
     agents = project.root / "AGENTS.md"
     for _ in range(2):

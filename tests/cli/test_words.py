@@ -1,7 +1,7 @@
 """The words of the command line: each help in `__snapshots__/test_words.ambr`, and whole sessions in `sessions/`.
 
 A session is a text that begins in a project of three tasks. It has `$ ralph ...` (`<<< text` is standard input), `> FILE text` to
-write a file, `$ loop` and `$ no loop` around a loop that runs, `$ cat FILE` and `$ rm NAME`. What follows a line in the file, further
+write a file, `$ loop` and `$ no loop` around a loop that runs, `$ cat FILE`, `$ ln TARGET NAME` and `$ rm NAME`. What follows a line in the file, further
 in, is what it said: standard error after `!`, then the status and the files that it wrote or removed.
 `pytest tests/cli/test_words.py --snapshot-update` writes down what is said now. Look at each change before you commit it.
 """
@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,7 +41,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def files(root: Path) -> dict[str, bytes]:
-    found = {p.relative_to(root).as_posix(): p for p in root.rglob("*") if p.is_file()}
+    """Read the project, and what stands beside it."""
+    found = {os.path.relpath(p, root): p for p in root.parent.rglob("*") if p.is_file()}
     return {name: p.read_bytes() for name, p in found.items() if not name.startswith(UNTOLD)}
 
 
@@ -63,7 +65,8 @@ def told(words: list[str], root: Path, stdin: str = "") -> str:
 def steady(text: str, root: Path) -> str:
     """Leave out what differs from day to day or machine to machine."""
     text = text.replace(str(root.parent), "").replace(os.environ["HOME"], "~")
-    text = re.sub(rf"\b(pid|process) {os.getpid()}\b", r"\1 PID", text)
+    text = re.sub(rf"\b(pid\"?:?|process) {os.getpid()}\b", r"\1 PID", text)
+    text = text.replace(f'"host": "{socket.gethostname()}"', '"host": HOST')
     text = re.sub(r" on \S+ since [\d-]+ [\d:]+ UTC", " on HOST since WHEN", text)
     text = re.sub(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?)?", "WHEN", text)
     return re.sub(r"\b(?=[a-f]*\d)[0-9a-f]{12,16}\b", "ID", text)
@@ -89,6 +92,8 @@ def replayed(text: str, root: Path) -> Iterator[str]:
             elif words[0] == "cat":
                 text_of = (root / words[1]).read_text(encoding="utf-8")
                 yield from indented(steady(text_of, root))
+            elif words[0] == "ln":
+                (root / words[2]).symlink_to(words[1])
             elif words[0] == "rm":
                 place = root / words[1]
                 shutil.rmtree(place) if place.is_dir() else place.unlink()
@@ -100,9 +105,10 @@ def replayed(text: str, root: Path) -> Iterator[str]:
 
 
 def spelled(text: str) -> bytes:
-    """A text as a file has it: a new line for `\\n`, a byte that is no UTF-8 for `\\xe9`, and a thousand x for `x*1000`."""
+    """A text as a file has it: `\\n`, `\\x1b` and `\\xe9`, which alone is no UTF-8, stand for their bytes, `x*1000` for as many x."""
     longer = re.sub(r"x\*(\d+)", lambda found: "x" * int(found[1]), text)
-    return longer.encode().replace(b"\\n", b"\n").replace(b"\\xe9", b"\xe9")
+    data = longer.encode().replace(b"\\n", b"\n")
+    return data.replace(b"\\xe9", b"\xe9").replace(b"\\x1b", b"\x1b")
 
 
 def indented(text: str) -> Iterator[str]:
