@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.validation_report import Seen, ValidationReport
 from ralph_tui.domain.permissions import NETWORK
-from ralph_tui.domain.plan.plan import Task, TaskStatus
-from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.context_budget import Zone
 from ralph_tui.domain.verification.verification import (
     Inputs,
@@ -42,14 +40,13 @@ from ralph_tui.present.timeline.entry_detail import detail_of
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from ralph_tui.tui.host.bridge import Stopwatch
+from tests.domain.strategies import events
 from tests.tui import feed, waiting
 
 TEXT = st.text(max_size=30)
 IDS = st.sampled_from(["a", "b", "c", "[/]"])
-NUMBERS = st.integers(0, 10**9)
-MONEY = st.floats(0, 1e6, allow_nan=False)
 JSON = st.recursive(
-    st.none() | st.booleans() | NUMBERS | TEXT,
+    st.none() | st.booleans() | st.integers() | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=8,
 )
@@ -62,97 +59,35 @@ INPUTS = st.dictionaries(
                      "new_string", "prompt", "url", "task_id", "offset"]),
     JSON, max_size=4,
 )  # fmt: skip
-TASK = st.builds(
-    Task,
-    id=IDS,
-    description=TEXT,
-    status=st.sampled_from(TaskStatus),
-    priority=st.integers(-5, 5),
-    dependencies=st.lists(IDS, max_size=2).map(tuple),
-    blockers=st.lists(TEXT, max_size=2).map(tuple),
-    retry_count=st.integers(0, 4),
-)
-RECEIPT = st.builds(
-    Receipt,
-    command=TEXT,
-    source=st.just("criterion"),
-    status=st.sampled_from(ReceiptStatus),
-    exit_code=st.none() | st.integers(0, 255),
-    seconds=MONEY,
-    tail=TEXT,
-    reason=TEXT,
-)
-PARENT = st.none() | IDS
-EVENTS: st.SearchStrategy[ev.Event] = st.one_of(
-    st.builds(ev.LoopStarted, run_id=TEXT, project=TEXT, phase=st.sampled_from(Phase)),
-    st.builds(
-        ev.LoopFinished,
-        status=st.sampled_from(ev.LoopStatus),
-        reason=TEXT,
-        exit_code=st.integers(0, 255),
-        hint=TEXT,
-        seconds=MONEY,
-    ),
-    st.builds(ev.PhaseChanged, phase=st.sampled_from(Phase), reason=TEXT),
-    st.builds(ev.PlanLoaded, tasks=st.lists(TASK, max_size=4).map(tuple)),
-    st.builds(ev.TaskChanged, task=TASK, reason=TEXT),
-    st.builds(ev.IterationStarted, iteration=NUMBERS, task_id=IDS, title=TEXT, why=TEXT),
-    st.builds(
-        ev.IterationFinished,
-        iteration=NUMBERS,
-        task_id=IDS,
-        outcome=st.sampled_from(ev.IterationOutcome),
-        reason=TEXT,
-        files_changed=st.lists(TEXT, max_size=2).map(tuple),
-    ),
-    st.builds(ev.TextDelta, text=TEXT, parent_id=PARENT),
-    st.builds(ev.AssistantText, text=TEXT, parent_id=PARENT),
-    st.builds(ev.ToolStarted, tool_id=IDS, name=TOOLS, input=INPUTS, parent_id=PARENT),
-    st.builds(ev.ToolRewritten, tool_id=IDS, before=TEXT, after=TEXT, rule=TEXT),
-    st.builds(ev.ToolDenied, tool_id=IDS, name=TOOLS, rule=TEXT, part=TEXT, reason=TEXT),
-    st.builds(ev.ToolAllowed, tool_id=IDS, name=TOOLS, rule=TEXT, part=TEXT, by=TEXT),
-    st.builds(
-        ev.ToolFinished,
-        tool_id=IDS,
-        name=TOOLS,
-        outcome=st.sampled_from(ev.ToolOutcome),
-        seconds=MONEY,
-        output=TEXT,
-    ),
-    st.builds(ev.UsageReported, context_tokens=NUMBERS, context_capacity=NUMBERS),
-    st.builds(ev.GateStarted, task_id=IDS, commands=st.lists(TEXT, max_size=2).map(tuple)),
-    st.builds(ev.GateChecked, task_id=IDS, receipt=RECEIPT),
-    st.builds(
-        ev.GateFinished,
-        task_id=IDS,
-        passed=st.booleans(),
-        receipts=st.lists(RECEIPT, max_size=2).map(tuple),
-    ),
-    st.builds(ev.InjectionQueued, id=IDS, text=TEXT),
-    st.builds(ev.HandoffStarted, reason=TEXT, percent=MONEY),
-    st.builds(ev.HandoffFinished, path=TEXT, summarised=st.booleans()),
-    st.builds(ev.BreakerChanged, breaker=st.builds(CircuitBreaker), reason=TEXT),
-    st.builds(ev.ApiRetry, attempt=NUMBERS, max_attempts=NUMBERS, delay_seconds=MONEY),
-    st.builds(ev.AgentFailed, failure=st.sampled_from(ev.FailureClass), message=TEXT),
-    st.builds(ev.PauseRequested, now=st.booleans()),
-    st.builds(ev.LoopPaused),
-    st.builds(ev.StopRequested, now=st.booleans()),
-    st.builds(ev.Notice, level=st.sampled_from(["info", "warning", "error"]), text=TEXT),
-)
+RELATED = {
+    "task_id": IDS,
+    "tool_id": IDS,
+    "parent_id": IDS | st.none(),
+    "name": TOOLS,
+    "input": INPUTS,
+}
+
+
+@st.composite
+def related(draw: st.DrawFn) -> ev.Event:
+    """Any event, of one of a few tasks and calls."""
+    event = draw(events)
+    fields = RELATED.keys() & type(event).model_fields.keys()
+    return event.model_copy(update={name: draw(RELATED[name]) for name in sorted(fields)})
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    st.lists(EVENTS, max_size=25),
+    st.lists(related(), max_size=25),
     st.integers(1, 200),
     st.sampled_from([UNICODE, ASCII]),
 )
 def test_any_events_can_be_folded_and_drawn_at_any_width(
-    events: list[ev.Event], width: int, glyphs: Any
+    told: list[ev.Event], width: int, glyphs: Any
 ) -> None:
     timeline, view, watch = Timeline(max_entries=8, max_detail_chars=50), LoopView(), Stopwatch()
     finished = None
-    for event in events:
+    for event in told:
         timeline.feed(event)
         view = reduce(view, event)
         watch = watch.after(event, feed.NOW)
@@ -310,9 +245,9 @@ def test_every_event_type_can_be_shown_or_is_known_to_be_silent() -> None:
     schema = ev.EVENT.json_schema()
     names = set(schema["discriminator"]["mapping"])
     shown = set()
-    for events in (feed.running(), feed.paused(), feed.stopped(), feed.complete()):
+    for told in (feed.running(), feed.paused(), feed.stopped(), feed.complete()):
         timeline = Timeline()
-        for event in events:
+        for event in told:
             before = (timeline.end, len(timeline.changed))
             timeline.feed(event)
             if (timeline.end, len(timeline.changed)) != before:
