@@ -40,8 +40,8 @@ def _task(task: Task, line: int) -> Iterator[str]:
             yield f"    {name}: {', '.join(values)}"
     yield from _indented(task.description)
     for criterion in task.verification_criteria:
-        is_command = isinstance(criterion, CommandCriterion)
-        yield f"    [ ] {f'$ {criterion.command}' if is_command else criterion}"
+        said = f"$ {criterion.command}" if isinstance(criterion, CommandCriterion) else criterion
+        yield f"    [ ] {said}"
     yield from _indented(task.notes, "notes: ")
 
 
