@@ -28,9 +28,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 @pytest.mark.parametrize(
     ("typed", "status", "made"),
     [
-        ("y\n\n", 0, {".ralph", "AGENTS.md", "pyproject.toml"}),
-        ("\nRust\n", 0, {".ralph", "AGENTS.md"}),
-        ("n\n", 0, set()),
+        ("\ny\n", 0, {".ralph", "AGENTS.md", "pyproject.toml"}),
+        ("Rust\n\n", 0, {".ralph", "AGENTS.md"}),
+        ("Go\nn\n", 0, set()),
         ("", 130, set()),
     ],
     ids=["python", "another language", "no", "ctrl+d"],
@@ -44,7 +44,7 @@ def test_an_empty_folder_becomes_a_project_once_the_person_agrees(
     assert made <= names if made else not names
     assert "pyproject.toml" in made or "pyproject.toml" not in names
     assert opened == ([tmp_path] if made else [])
-    assert ("nothing was changed" in done.stderr) == (typed == "n\n")
+    assert ("nothing was changed" in done.stderr) == (status == 0 and not made)
 
 
 def test_what_is_found_is_said_before_the_question(tmp_path: Path, opened: list[Path]) -> None:

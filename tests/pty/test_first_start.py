@@ -32,6 +32,8 @@ def test_a_request_in_an_empty_folder_begins_the_work(tmp_path: Path) -> None:
         with terminal(
             [], cwd=folder, notes=tmp_path, environment=environment, size=(80, 24)
         ) as left:
+            left.until_shown("Language of the project")
+            left.press("Go\r")
             left.until_shown("Set up ralph here?")
             left.press("n\r")
             assert left.exit_status() == 0
@@ -39,9 +41,9 @@ def test_a_request_in_an_empty_folder_begins_the_work(tmp_path: Path) -> None:
         with terminal(
             [], cwd=folder, notes=tmp_path, environment=environment, size=(80, 24)
         ) as shown:
-            shown.until_shown("Set up ralph here?")
-            shown.press("\r")
             shown.until_shown("Language of the project")
+            shown.press("\r")
+            shown.until_shown("Set up ralph here?")
             shown.press("\r")
             shown.until_shown("What should Ralph build?", 60)
             shown.press("A habit tracker")

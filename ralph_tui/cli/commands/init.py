@@ -262,13 +262,13 @@ def begin_here(directory: Path) -> int:
     from ralph_tui.cli.run.mode import open_project
 
     _refuse_home(directory)
-    wanted = WantedFiles()
-    _preview(_plan_adoption(directory, wanted))
+    wanted = _with_language(directory, WantedFiles(), may_ask=True)
+    adoption = _plan_adoption(directory, wanted)
+    _preview(adoption)
     if not typer.confirm("\nSet up ralph here?", default=True):
         note("nothing was changed; `ralph demo` shows how ralph works.")
         return 0
-    wanted = _with_language(directory, wanted, may_ask=True)
-    _carry_out(_plan_adoption(directory, wanted), wanted, None, shows_next=False)
+    _carry_out(adoption, wanted, None, shows_next=False)
     return open_project(directory)
 
 
