@@ -38,23 +38,8 @@ def _standing_fields(e: ev.Standing) -> _Changes:
         budget_percent=most,
         handoff_threshold_percent=e.wrap_up_percent,
     )
-    return {
-        "project": e.project,
-        "feature": e.feature,
-        "features": e.features,
-        "request": e.request,
-        "branch": e.branch,
-        "phase": e.phase,
-        "model": e.model,
-        "max_iterations": e.max_iterations,
-        "budget": budget,
-        "smart_zone": e.smart_zone,
-        "limits": e.limits,
-        "checks": e.checks,
-        "costs": e.costs,
-        "breaker": e.breaker,
-        "trouble": "",
-    }
+    shared = LoopView.model_fields.keys() & ev.Standing.model_fields.keys() - {"iteration"}
+    return {name: getattr(e, name) for name in shared} | {"budget": budget, "trouble": ""}
 
 
 def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
