@@ -17,7 +17,7 @@ from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.store.project import Documents, Project
+from ralph_tui.store.project import Project
 from tests.cli.recorded import NOON, finished
 
 
@@ -41,7 +41,7 @@ async def _run(project: Project, sink: EventSink) -> ev.LoopFinished:
     )
     while project_state.docs.questions.open():
         await project_state.wait_changed()
-    await project_state.transact(lambda d: _waiting(d, Approval(kind=ApprovalKind.PLAN)))
+    await project_state.transact(lambda d: d.with_state(approval=Approval(kind=ApprovalKind.PLAN)))
     sink(ev.ApprovalRequested(kind=ApprovalKind.PLAN, summary="3 tasks"))
     while (approval := project_state.docs.state.approval) and approval.approved is None:
         await project_state.wait_changed()
@@ -51,10 +51,6 @@ async def _run(project: Project, sink: EventSink) -> ev.LoopFinished:
     said = json.dumps([*answers, approval.model_dump(mode="json")], separators=(",", ":"))
     (project.root / "answers.json").write_text(said, encoding="utf-8")
     return finished(ev.LoopStatus.COMPLETE, "all is answered", 0)
-
-
-def _waiting(docs: Documents, approval: Approval) -> Documents:
-    return docs.model_copy(update={"state": docs.state.model_copy(update={"approval": approval})})
 
 
 def asking_launch(root: Path) -> Launch:

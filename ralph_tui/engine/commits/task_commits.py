@@ -245,7 +245,8 @@ class TaskCommits:
             )
             return None
         self._commit_count += 1
-        await self._guard.learn(_own_commit(made))
+        entries = {e.path: f"{e.mode},{e.object}" if e.mode else "" for e in made.staged}
+        await self._guard.learn(OwnCommit(made.branch, made.commit, entries))
         await self._record_commit(ids, made.commit, made)
         self._emit(
             ev.WorkCommitted(
@@ -328,11 +329,6 @@ def _with_commits(docs: Documents, ids: tuple[str, ...], **changes: object) -> D
 
 def _task_names(ids: tuple[str, ...]) -> str:
     return ids[0] if len(ids) == 1 else plural(len(ids), "task")
-
-
-def _own_commit(made: MadeCommit) -> OwnCommit:
-    entries = {e.path: f"{e.mode},{e.object}" if e.mode else "" for e in made.staged}
-    return OwnCommit(made.branch, made.commit, entries)
 
 
 def hook_environment(base: Mapping[str, str], shims: Path) -> dict[str, str]:

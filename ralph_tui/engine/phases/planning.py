@@ -223,7 +223,8 @@ async def take_tasks(
     settings = stage.run.settings.phases.planning
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
-        plan = (_without_open_tasks(docs.plan) if replaces else docs.plan).adding(tasks)
+        kept = [t for t in docs.plan.tasks if t.status is TaskStatus.COMPLETE or not replaces]
+        plan = docs.plan.model_copy(update={"tasks": tuple(kept)}).adding(tasks)
         refused = tuple(problems(docs.plan, tasks) or plan_problems(plan, tasks, settings))
         if refused:
             return Outcome(docs, refused)
@@ -232,11 +233,6 @@ async def take_tasks(
         return Outcome(with_approval(docs.replacing(plan=plan), asked), ())
 
     return (await stage.run.project_state.transact_returning(change, PLANNED)).value
-
-
-def _without_open_tasks(plan: ImplementationPlan) -> ImplementationPlan:
-    done = tuple(task for task in plan.tasks if task.status is TaskStatus.COMPLETE)
-    return plan.model_copy(update={"tasks": done})
 
 
 def plan_problems(

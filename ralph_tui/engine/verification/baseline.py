@@ -278,7 +278,7 @@ class Obstacle(Model):
 
 _PLACES = r"(?m)^(?:\S+: )?(?:line )?\d+: "
 _MISSING_TOOL = (
-    re.compile(_PLACES + r"([^\s:]+): (?:command )?not found\s*$"),
+    re.compile(r"(?m)^(?:\S+: )?(?:(?:line )?\d+: )?([^\s:]+): (?:command )?not found\s*$"),
     re.compile(r"(?m)^(?:\S*/)?env: .?([\w./+-]+).?: No such file or directory"),
     re.compile(r"(?m)^make(?:\[\d+\])?: ([\w+.-]+): No such file or directory"),
     re.compile(r"failed to run command .([\w./+-]+).: No such file"),
@@ -303,6 +303,7 @@ _TOX_FAILS = re.compile(r"(?m)^[\w.-]+: (?:failed with|could not install|skipped
 _PYTEST_REFUSES = re.compile(
     r"(?m)^(?:ImportError while loading conftest[^\n]*|INTERNALERROR> \S*Error[^\n]*|[^\n]*error: unrecognized arguments:[^\n]*)"
 )
+_OF_UV = re.compile(r"uv run --(?:isolated|no-project)")
 _READ_ONLY = re.compile(r"(?i:read-only file system)[^\n]*?'(/[^'\n]+)'")
 _INSTALLS = (
     ("package-lock.json", "npm ci"),
@@ -342,12 +343,15 @@ def cannot_start(
         setting: What names another command in place of a check of the project.
     """
     code, output = examined.result.exit_code, examined.result.tail
-    if not code or "passed" in examined.outcomes.values():
+    if not code:
         return None
-    found = _missing_dependencies(command, output, root)
+    some_pass = "passed" in examined.outcomes.values()
+    found = _missing_dependencies(command, output, root, some_pass=some_pass)
+    if some_pass:
+        return found
     found = found or _missing_program(code, output, root, planned, setting)
     if found is None and not any(one == "failed" for one in examined.outcomes.values()):
-        found = _not_prepared(output, root)
+        found = _not_prepared(command, output, root)
     is_runner = bool(recognized_runners(command, root))
     if found is None and planned is None and is_runner and examined.counts is None:
         found = Obstacle(reason=f"no test ran, and the status is {code}: {_last_line(output)}")
@@ -380,24 +384,30 @@ def _missing_program(
     return None
 
 
-def _missing_dependencies(command: str, output: str, root: Path) -> Obstacle | None:
+def _missing_dependencies(
+    command: str, output: str, root: Path, *, some_pass: bool
+) -> Obstacle | None:
     for place, words in placed_programs(command):
         directory = root / place
         package = read_package(DirectoryFiles(directory)) or {}
+        members = package.get("workspaces")
+        globs = [str(m).replace("**", "*") for m in members] if isinstance(members, list) else []
+        files = [one for name in globs for one in directory.glob(f"./{name}/package.json")]
+        read = [package, *(read_package(DirectoryFiles(one.parent)) or {} for one in files)]
         kinds = ("dependencies", "devDependencies")
-        declared = {name for kind in kinds for name in table(package, kind)}
+        declared = {name for one in read for kind in kinds for name in table(one, kind)}
         if not words or PurePosixPath(words[0]).name not in _NODE_PROGRAMS | declared:
             continue
         above = (one for one in (directory, *directory.parents) if one.is_relative_to(root))
         installed = any((one / "node_modules").is_dir() for one in above)
         missing = declared.intersection(_MISSING_NODE_MODULE.findall(output))
         absent = not installed and _NODE_MISSES.search(output)
-        if declared and (missing or absent):
+        if (declared and (missing or absent)) and not (installed and some_pass):
             what = shortlist(sorted(missing), _NAMED) if missing else "the dependencies"
             reason = f"{what} of {PurePosixPath(place, 'package.json')} {'is' if len(missing) == 1 else 'are'} not installed"
             return Obstacle(reason=reason, hint=_install_hint(directory, root))
     modules = _MISSING_PYTHON_MODULE.findall(output)
-    if modules:
+    if modules and not some_pass:
         known = {t for p in PythonProject(DirectoryFiles(root)).places for t in p.tools}
         name = next((one for one in modules if one.replace("_", "-").lower() in known), "")
         if name and not (root / name).exists() and not (root / "src" / name).exists():
@@ -407,7 +417,7 @@ def _missing_dependencies(command: str, output: str, root: Path) -> Obstacle | N
     return None
 
 
-def _not_prepared(output: str, root: Path) -> Obstacle | None:
+def _not_prepared(command: str, output: str, root: Path) -> Obstacle | None:
     if _NO_NETWORK.search(output):
         fetch = _install_hint(root) or "Fetch what it needs first."
         hint = f"{fetch} Or allow the host in safety.sandbox_domains."
@@ -420,6 +430,8 @@ def _not_prepared(output: str, root: Path) -> Obstacle | None:
             hint = "Install the plugin of pytest that has them." if plugin else _install_hint(root)
             if pattern is _TOX_FAILS:
                 hint = "Mend that environment of tox, or name another command."
+            elif pattern is _NOT_PREPARED and _OF_UV.search(command):
+                hint = "Make a .venv in which the tests run, or name another command."
             return Obstacle(reason=one_line(match[0].lstrip(" \n\u00d7x"), 160), hint=hint)
     if match := _READ_ONLY.search(output):
         hint = "If it is outside the project, name its directory in safety.sandbox_writable."
@@ -481,7 +493,7 @@ def require_started(
         for name in sorted(named):
             text = f"`{check.command}` failed, and {name} is hidden from checks."
             hint = f"To pass it on, add {name} to safety.check_environment."
-            if _speaks_of(one.result.tail, name):
+            if any(word in name for word in _VARIABLE.findall(one.result.tail)):
                 found.append(Obstacle(reason=text, hint=hint))
             else:
                 warnings.append(f"{text} {hint}")
@@ -523,9 +535,5 @@ def _mentioned(root: Path, names: Sequence[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _speaks_of(output: str, name: str) -> bool:
-    words = re.findall(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+", output)
-    return any(word in name for word in words)
-
-
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 _MOST_SEARCHED, _LARGEST_SEARCHED = 20_000, 1024 * 1024

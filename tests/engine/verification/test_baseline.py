@@ -160,6 +160,7 @@ def test_only_a_check_of_its_own_shows_a_task_beside_a_red_one() -> None:
 
 
 NPM = {"package.json": '{"devDependencies": {"vitest": "1"}}', "package-lock.json": "{}"}
+WORKSPACE = {"package.json": '{"workspaces": ["packages/*"]}', "packages/once/package.json": '{"dependencies": {"wrappy": "1"}}'}  # fmt: skip
 PLAN = "Add a slug command\nWrite slug.py and the program slugify."
 
 
@@ -168,8 +169,8 @@ PLAN = "Add a slug command\nWrite slug.py and the program slugify."
     [
         # Tools that are not there.
         ("vitest run", 127, "bash: line 1: vitest: command not found", {}, None, "`vitest` is not"),
-        ("vitest run", 127, "bash: line 1: vitest: command not found", {}, PLAN, "`vitest` is not"),
         ("npm test", 127, "> vitest run\n\nsh: 1: vitest: not found", {}, None, "`vitest` is not"),
+        ("poetry run pytest", 127, "poetry: not found", {}, None, "`poetry` is not"),
         ("make test", 2, "make: pytest: No such file or directory\nmake: *** [Makefile:2: test] Error 127", {}, None, "`pytest` is not"),
         ("sh check.sh", 127, "check.sh: line 3: jq: command not found", {}, PLAN, "`jq` is not"),
         ("./x.py", 127, "/usr/bin/env: 'node': No such file or directory", {"x.py": ""}, PLAN, "`node` is not"),
@@ -182,6 +183,7 @@ PLAN = "Add a slug command\nWrite slug.py and the program slugify."
         ("(cd web && npm test)", 127, "sh: 1: vitest: not found", {f"web/{n}": t for n, t in NPM.items()}, None, "the dependencies of web/package.json"),
         ("node a.test.js", 1, "Error: Cannot find package 'vitest' imported from", {**NPM, "node_modules/.x": ""}, PLAN, "vitest of package.json is not installed"),
         ("python t.py", 1, "ModuleNotFoundError: No module named 'requests'", {"requirements.txt": "requests"}, PLAN, "the dependency requests is not installed"),
+        ("npm test", 1, "Error: Cannot find module 'wrappy'", WORKSPACE, None, "wrappy of package.json is not installed"),
         # What cannot be fetched or built.
         ("cargo test", 101, "error: failed to get `serde`\n  Could not resolve host: index.crates.io", {"Cargo.toml": ""}, None, "it cannot reach the network"),
         ("mvn -q test", 1, "Unknown host repo.maven.apache.org: Temporary failure in name resolution", {}, PLAN, "it cannot reach the network"),

@@ -324,14 +324,10 @@ def _file_with(
 def _sub_projects(files: DirectoryFiles) -> tuple[str, ...]:
     manifests = {"pyproject.toml", "setup.py", "package.json", *_BY_MANIFEST}
     nested = (f"{nest}/{name}" for nest in _PROJECT_PARENTS for name in files.names(nest))
-    paths = (path for path in (*files.names(), *nested) if _may_hold_a_project(path))
+    named = ((path, path.rpartition("/")[2]) for path in (*files.names(), *nested))
+    paths = (path for path, n in named if not n.startswith(".") and n not in _NEVER_PROJECTS)
     found = (path for path in paths if not manifests.isdisjoint(files.names(path)))
     return tuple(islice(found, MOST_SUB_PROJECTS))
-
-
-def _may_hold_a_project(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return not name.startswith(".") and name not in _NEVER_PROJECTS
 
 
 def _in_directory(path: str, command: CheckCommand) -> CheckCommand:

@@ -212,7 +212,7 @@ class PythonProject:
         inside = (f"requirements/{name}" for name in self.files.names("requirements"))
         found = [name for name in sorted(self.names) if _REQUIREMENTS.fullmatch(name)]
         found += [path for path in inside if path.endswith(".txt")]
-        for path in sorted(found, key=lambda path: ("test" not in path, "dev" not in path, path)):
+        for path in sorted(found, key=_rank_of_requirements):
             option = f"--with-requirements {shlex.quote(path)}"
             run = self._uv_run if option in self._uv_run else f"{self._uv_run} {option}"
             yield ToolPlace(self._required(path, INCLUDE_DEPTH), run, path)
@@ -226,7 +226,10 @@ class PythonProject:
         listed = (ini.get("testenv", "deps", fallback="") or "").splitlines()
         found = (one.partition("#")[0].strip() for one in listed)
         plain = [one for one in found if _NAME.match(one) and not set(one).intersection("{:")]
-        needs = "".join(f" --with {shlex.quote(one)}" for one in plain)
+        extras = (ini.get("testenv", "extras", fallback="") or "").replace(",", " ").split()
+        known = table(self.pyproject, "project", "optional-dependencies").keys()
+        needs = "".join(f" --extra {one}" for one in extras if one in known)
+        needs += "".join(f" --with {shlex.quote(one)}" for one in plain)
         yield ToolPlace(_tools(plain), self._uv_run + needs, "tox.ini", "[testenv] deps")
 
     def _required(self, path: str, depth: int) -> frozenset[str]:
@@ -324,6 +327,11 @@ def _extras(text: str) -> dict[str, object]:
 def _rank(name: str) -> tuple[int, str]:
     preferred = (*_PREFERRED_GROUPS, lowered := name.casefold())
     return preferred.index(lowered), name
+
+
+def _rank_of_requirements(path: str) -> tuple[object, ...]:
+    numbers = [-int(number) for number in re.findall(r"\d+", path)]
+    return "test" not in path, "dev" not in path, re.sub(r"\d+", "", path), numbers
 
 
 def _tools(requirements: object) -> frozenset[str]:

@@ -43,12 +43,11 @@ def allowed_by_text(task_text: str, deleted: tuple[str, ...]) -> tuple[str, ...]
     if any(_TESTS.search(order) for order in orders):
         return deleted
     named = {word for order in orders for word in _WORDS.findall(order.lower())}
-    return tuple(path for path in deleted if _subject(path) & named)
-
-
-def _subject(path: str) -> set[str]:
-    parts = path.lower().rsplit("/", 2)[-2:]
-    return {word for part in parts for word in _WORDS.findall(part)} - _NOT_THE_SUBJECT
+    named -= _NOT_THE_SUBJECT
+    parts = {path: path.lower().rsplit("/", 2)[-2:] for path in deleted}
+    return tuple(
+        path for path in deleted if named.intersection(_WORDS.findall(" ".join(parts[path])))
+    )
 
 
 def plan_notices(plan: ImplementationPlan) -> Iterator[str]:

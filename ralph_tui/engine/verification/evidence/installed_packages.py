@@ -158,7 +158,8 @@ def changed_packages(
             records[venv] = _records(root, venv, known, now)
         if any(_is_upgrade(root / unit, *lock) for lock in locks):
             continue
-        if not venv or not _explained(root / unit, records[venv]):
+        files = (path for path, _ in _files(root / unit) if not path.endswith(_UNRECORDED))
+        if not venv or any(_digest(path) not in records[venv].get(path, ()) for path in files):
             found.append(f"{unit} {fault}")
     return tuple(found)
 
@@ -208,11 +209,6 @@ def _records(
                 if len(row) > 1 and (not own or free or record.parent.name in path):
                     found.setdefault(path, set()).add(row[1].removeprefix("sha256="))
     return found
-
-
-def _explained(unit: Path, recorded: Mapping[str, set[str]]) -> bool:
-    files = (path for path, _ in _files(unit) if not path.endswith(_UNRECORDED))
-    return all(_digest(path) in recorded.get(path, ()) for path in files)
 
 
 def _digest(path: str) -> str:
