@@ -144,18 +144,6 @@ def test_the_models_of_the_chosen_profile_count() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "text", ["defaults:\n  max_iterations: 3\n", '{"name": "x", "steps": [{"type": "noop"}]}']
-)
-def test_the_error_for_such_a_file_names_the_import(tmp_path: Path, text: str) -> None:
-    (tmp_path / ".ralph").mkdir()
-    path = tmp_path / ".ralph" / "config.yaml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError) as caught:
-        load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
-    assert f"`ralph config import {path}` translates them." in caught.value.hint
-
-
 steps = st.dictionaries(
     st.text("abc-", min_size=1, max_size=4),
     st.fixed_dictionaries(

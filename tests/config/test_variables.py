@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from ralph_tui.config.load import load_settings, unexpanded_values
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.variable_references import (
     Reference,
     ReferenceSyntaxError,
@@ -69,12 +68,6 @@ def load(root: Path, text: str, **environ: str) -> Settings:
     return load_settings(root, environ=environ, home=root / "nobody")
 
 
-def complaint(root: Path, text: str, **environ: str) -> ConfigError:
-    with pytest.raises(ConfigError) as caught:
-        load(root, text, **environ)
-    return caught.value
-
-
 def test_a_reference_works_in_every_kind_of_value(tmp_path: Path) -> None:
     settings = load(tmp_path, SETTINGS, MOST="7", DIR="sub dir", MODEL="")
     assert settings.models.primary == "opus", "an empty variable takes the default"
@@ -84,45 +77,6 @@ def test_a_reference_works_in_every_kind_of_value(tmp_path: Path) -> None:
         "for f in *; do echo ${f%.txt} $HOME; done",
     )
     assert load(tmp_path, SETTINGS, MOST="7", DIR="", MODEL="haiku").models.primary == "haiku"
-
-
-BAD = {
-    "limits:\n  max_wait_minutes: ${WAIT}\n": (2, "limits.max_wait_minutes", "WAIT is not set"),
-    "phases:\n  building:\n    backpressure:\n      - echo ${NOWHERE}\n": (3, "NOWHERE is not set"),
-    "models:\n  primary: ${MODEL\n": (2, "${MODEL has no closing brace"),
-    "models:\n  primary: ${1st}\n": (2, "${1st} is not the name of a variable"),
-    "models:\n  primary: ${A-b}\n": (2, "${A-b} is not the name of a variable"),
-    "models:\n  primary: ${A:-${B}}\n": (2, "has a reference in its default"),
-    "models:\n  primary: ${API_TOKEN}\n": (2, "secret by its name", "only in env and headers"),
-    "models:\n  primary: ${API_TOKEN:-x}\n": (2, "secret by its name"),
-    "models:\n  primary: ${LOOKS}\n": (2, "${LOOKS} looks like a key"),
-    "limits:\n  max_wait_minutes: ${WORD}\n": (2, "must be a number, not 'word', from '${WORD}'"),
-    "steps:\n  work: {}\n  docs:\n    type: command\n    run: make ${GONE}\n": (
-        5,
-        "steps.docs.run",
-    ),
-    "phases:\n  building:\n    mcp_servers:\n      eyes:\n        command: ${GONE}\n": (
-        5,
-        "GONE is not",
-    ),
-}
-GIVEN = {
-    "WORD": "word",
-    "API_TOKEN": "hunter2-hunter2",
-    "LOOKS": "sk-abcdefghijklmnopqrstuvwx",
-}
-
-
-@pytest.mark.parametrize("text", BAD)
-def test_what_is_wrong_is_told_with_its_line_and_no_value(tmp_path: Path, text: str) -> None:
-    line, *said = BAD[text]
-    error = complaint(tmp_path, text, **GIVEN)
-    assert error.message.startswith(f"{tmp_path}/.ralph/config.yaml:{line}: ")
-    for words in said:
-        assert str(words) in error.message
-    assert error.hint
-    for secret in ("hunter2", "abcdefghijkl"):
-        assert secret not in str(error)
 
 
 def test_a_value_that_something_stronger_hides_needs_no_variable(tmp_path: Path) -> None:
