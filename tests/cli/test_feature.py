@@ -11,7 +11,6 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase, SessionRecord
 from ralph_tui.store.backup.mirror import copy_of
 from ralph_tui.store.feature_choice import pinned_feature
-from ralph_tui.store.foreign_files import foreign_plans, import_offer
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
@@ -108,69 +107,6 @@ def test_a_client_and_a_browser_see_the_feature_that_is_named(
         said("serve", "--no-open", *words, cwd=root)
     named = [command[command.index("--project-root") + 2 :] for command in served]
     assert named == [[], ["--feature", "login"], ["--feature", "."]]
-
-
-def test_init_with_a_name_makes_the_project_and_the_feature(tmp_path: Path) -> None:
-    root = tmp_path / "new"
-    root.mkdir()
-    (root / "Makefile").write_text("test:\n\ttrue\n", encoding="utf-8")
-    assert ".ralph/features/login" in said("init", "login", "--dry-run", cwd=root)
-    assert [path.name for path in root.iterdir()] == ["Makefile"]
-
-    told = said("init", "login", cwd=root)
-    assert "created  .ralph/features/login/implementation_plan.json" in told
-    layout = Layout(root, "login")
-    assert json.loads(layout.plan.read_bytes())["title"] == "login"
-    assert "{task" in (layout.home / "PROMPT_build.md").read_text(encoding="utf-8")
-    assert layout.prompt(Phase.BUILDING) == layout.home / "PROMPT_build.md"
-    assert layout.prompt(Phase.PLANNING) == root / "PROMPT_plan.md"
-    assert layout.specs.is_dir()
-    assert "The feature login already exists" in refused("init", "login", cwd=root)
-    said("init", "search", cwd=root)
-    assert "feature    search" in said("status", cwd=root)
-    before = sorted(str(path) for path in root.rglob("*"))
-    assert "is not a valid feature name" in refused("init", "No", cwd=root)
-    assert sorted(str(path) for path in root.rglob("*")) == before
-
-
-def hybrid(root: Path) -> dict[str, bytes]:
-    """A feature folder as Ralph Hybrid leaves it; its content."""
-    folder = root / ".ralph" / "login"
-    (folder / "specs").mkdir(parents=True)
-    stories = [
-        {"id": "S-1", "title": "Form", "description": "d", "acceptanceCriteria": ["It is there"],
-         "priority": 1, "passes": True, "notes": ""},
-        {"id": "S-2", "title": "Check", "description": "d", "acceptanceCriteria": ["It is checked"],
-         "priority": 2, "passes": False, "notes": ""},
-    ]  # fmt: skip
-    prd = {"description": "Log in", "createdAt": "2026-01-01T00:00:00Z", "userStories": stories}
-    (folder / "prd.json").write_text(json.dumps(prd), encoding="utf-8")
-    (folder / "spec.md").write_text("# Login\n", encoding="utf-8")
-    (folder / "specs" / "form.md").write_text("# Form\n", encoding="utf-8")
-    return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
-def test_a_feature_folder_of_ralph_hybrid_is_adopted_and_stays(root: Path) -> None:
-    source = hybrid(root)
-    assert "--into login" in import_offer(foreign_plans(root))
-    said("import", ".ralph/login/prd.json", "--into", "login", "--dry-run", cwd=root)
-    assert not Layout(root).project.exists()
-    done = inside("import", ".ralph/login/prd.json", "--into", "login", cwd=root)
-    assert done.returncode == 4, "there is nobody to ask"
-    assert not Layout(root).project.exists()
-
-    said("import", ".ralph/login/prd.json", "--into", "login", "--yes", cwd=root)
-    tasks = json.loads(said("tasks", "-f", "login", "--json", cwd=root))
-    assert [(t["id"], t["status"]) for t in tasks] == [("S-1", "complete"), ("S-2", "pending")]
-    assert ids("tasks", "-f", ".", cwd=root) == ["task-1", "task-2"]
-    assert {p.name for p in (root / "specs/login").iterdir()} == {"spec.md", "form.md"}
-    folder = root / ".ralph" / "login"
-    assert {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == source
-    again = said("import", ".ralph/login/prd.json", "--into", "login", "--yes", cwd=root)
-    assert "Nothing to import" in again
-    assert "is not a valid feature name" in refused(
-        "import", ".ralph/login/prd.json", "--into", "../x", cwd=root
-    )
 
 
 def test_a_damaged_list_never_leads_to_the_wrong_plan(root: Path) -> None:

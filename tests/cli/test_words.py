@@ -105,10 +105,10 @@ def replayed(text: str, root: Path) -> Iterator[str]:
 
 
 def spelled(text: str) -> bytes:
-    """A text as a file has it: `\\n`, `\\x1b` and `\\xe9`, which alone is no UTF-8, stand for their bytes, `x*1000` for as many x."""
+    """A text as a file has it: `\\n` and `\\xe9` stand for their bytes, `x*1000` for as many x."""
     longer = re.sub(r"x\*(\d+)", lambda found: "x" * int(found[1]), text)
     data = longer.encode().replace(b"\\n", b"\n")
-    return data.replace(b"\\xe9", b"\xe9").replace(b"\\x1b", b"\x1b")
+    return re.sub(rb"\\x([0-9a-f]{2})", lambda found: bytes([int(found[1], 16)]), data)
 
 
 def indented(text: str) -> Iterator[str]:

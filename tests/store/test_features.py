@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain.errors import LockedError, StoreError
 from ralph_tui.domain.features import FeatureRecord, ProjectFeatures, is_name
-from ralph_tui.domain.project_state import WorkBranch
+from ralph_tui.domain.project_state import Phase, WorkBranch
 from ralph_tui.domain.run.rate_limit import RequestRate
 from ralph_tui.store.backup.restore import restore_from_mirror
 from ralph_tui.store.documents.documents import STATE, NewerError, decode_document
@@ -85,6 +85,9 @@ def test_a_feature_is_a_small_project_directory(root: Path) -> None:
     assert Project(root, "").read_memory() == ""
     assert layout.lock == Layout(root).lock
     assert layout.events == Layout(root).events
+    (own := layout.home / "PROMPT_build.md").write_text("Build.", encoding="utf-8")
+    assert layout.prompt(Phase.BUILDING) == own
+    assert layout.prompt(Phase.PLANNING) == root / "PROMPT_plan.md"
 
 
 def test_an_older_ralph_refuses_a_project_with_features(root: Path) -> None:
