@@ -5,7 +5,7 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.present.text.diffs import FOLD, GUTTER, Diff, code_lines, diff_rows, read_diff
+from ralph_tui.present.text.diffs import FOLD, GUTTER, Diff, code_lines, read_diff
 from ralph_tui.present.text.glyphs import ASCII, UNICODE
 from ralph_tui.present.text.spans import Span, Tone, flat, fold, hang, plain, width_of
 
@@ -19,12 +19,6 @@ def drawn(text: str, path: str = "") -> list[str]:
 @given(st.lists(st.text(" +-@\\x", max_size=4), max_size=30))
 def test_no_line_is_lost_or_made_up(lines: list[str]) -> None:
     sides = read_diff(lines)
-    rows = diff_rows(sides)
-    for signs, column in (("- ", 0), ("+ ", 1)):
-        kept = [index for row in rows if (index := row[column]) is not None]
-        assert [sides[i] for i in kept if sides[i].sign in signs] == [
-            side for side in sides if side.sign in signs
-        ]
     assert [side.text for side in sides if side.sign == "+"] == [
         line[1:] for line in lines if line[:1] == "+"
     ]

@@ -536,9 +536,6 @@ DIALOGS: dict[str, Picture] = {
         MEDIUM, told(feed.failed_gate), (*_edit_row(CALL["failed"]), "enter")
     ),
     "call_diff": Picture(SMALL, told(feed.failed_gate), (*_edit_row(CALL["diff"]), "enter")),
-    "call_side_by_side": Picture(
-        MEDIUM, told(feed.failed_gate), (*_edit_row(CALL["diff"]), "enter", "v")
-    ),
     "call_searched": Picture(
         None,
         told(feed.failed_gate),

@@ -1,4 +1,4 @@
-"""The whole of a call: a diff as one column and side by side, in the colours of its language; long ones in pieces."""
+"""The whole of a call: a diff in the colours of its language; long ones in pieces."""
 
 import difflib
 import threading
@@ -53,7 +53,7 @@ def test_of_a_huge_diff_so_many_lines_are_shown_and_the_rest_is_counted() -> Non
     )
 
 
-async def test_v_turns_a_diff_side_by_side_and_back(open_app: Open) -> None:
+async def test_an_edit_is_shown_as_a_diff_and_copied(open_app: Open) -> None:
     async with open_app(script_of(edited())) as pilot:
         app = pilot.app
         assert isinstance(app, RalphApp)
@@ -62,14 +62,8 @@ async def test_v_turns_a_diff_side_by_side_and_back(open_app: Open) -> None:
         await until(pilot, lambda: isinstance(app.screen, ToolDetail))
         rows = _rows(app)
         assert rows.index("- count = 0") < rows.index('+ """Add them up."""')
-        await pilot.press("v")
-        await until(pilot, lambda: any("count = 0" in r and "Add" in r for r in _rows(app)))
-        assert "v one column" in screen_text(app)
-        assert "│ + # done" in _rows(app)
-        view = app.screen.query_one(DiffView)
-        assert view.split
         assert has_tone(app, "def", Tone.CODE_KEYWORD)
-        await pilot.press("v", "y")
+        await pilot.press("y")
         await until(pilot, lambda: "-    count = 0\n" in app.clipboard)
 
 
@@ -116,7 +110,6 @@ async def test_hostile_lines_are_only_text(open_app: Open) -> None:
         await drained(pilot)
         await pilot.press("G", "enter")
         await until(pilot, lambda: isinstance(app.screen, ToolDetail))
-        await pilot.press("v")
         await until(pilot, lambda: any("+ [red]" in row for row in _rows(app)))
         assert "\x1b" not in screen_text(app)
 
@@ -216,9 +209,6 @@ async def test_a_long_diff_is_coloured_beside_the_loop_of_the_screen(
         sizes = [len(view.render().plain.split("\n")) for view in app.screen.query(DiffView)]
         assert sum(sizes) == 600
         assert max(sizes) == CHUNK_LINES
-        await pilot.press("v")
-        await until(pilot, lambda: any("│ +" in row for row in _rows(app)))
-        assert any("return 299" in text for text in texts_of(app))
 
 
 async def test_a_change_is_compared_once_however_often_its_row_is_drawn(

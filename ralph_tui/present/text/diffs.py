@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
-from itertools import zip_longest
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -100,13 +99,6 @@ class DiffLine(NamedTuple):
     """The line number, from 1; 0 if unknown."""
 
 
-class DiffRow(NamedTuple):
-    """A row of a side-by-side diff: the indices of the old and the new line, or None."""
-
-    before: int | None
-    after: int | None
-
-
 def read_diff(lines: Iterable[str]) -> list[DiffLine]:
     """Parse the lines of a unified diff. The headers of later hunks become folds."""
     was = now = end = 0
@@ -129,31 +121,6 @@ def read_diff(lines: Iterable[str]) -> list[DiffLine]:
     return found
 
 
-def diff_rows(sides: Sequence[DiffLine]) -> list[DiffRow]:
-    """Return the rows of a side-by-side diff, with removed lines beside the added lines that replace them."""
-    rows: list[DiffRow] = []
-    gone: list[int] = []
-    new: list[int] = []
-
-    def flush() -> None:
-        rows.extend(DiffRow(*both) for both in zip_longest(gone, new))
-        gone.clear()
-        new.clear()
-
-    for index, side in enumerate(sides):
-        if side.sign == "-":
-            if new:
-                flush()
-            gone.append(index)
-        elif side.sign == "+":
-            new.append(index)
-        else:
-            flush()
-            rows.append(DiffRow(index, index))
-    flush()
-    return rows
-
-
 class Diff:
     """Draws the lines of a diff one by one."""
 
@@ -171,18 +138,20 @@ class Diff:
         self._made = made
 
     @cached_property
-    def rows(self) -> list[DiffRow]:
-        return diff_rows(self.sides)
-
-    @cached_property
     def _counterparts(self) -> dict[int, int]:
-        pairs = [r for r in self.rows if None not in r and r.before != r.after]
-        return {
-            here: there
-            for row in pairs
-            for here, there in (row, (row.after, row.before))
-            if here is not None and there is not None
-        }
+        """The removed line that an added one replaces, and the other way around."""
+        found: dict[int, int] = {}
+        gone: list[int] = []
+        new: list[int] = []
+        for index, side in enumerate((*self.sides, DiffLine(FOLD))):
+            if side.sign == "+":
+                new.append(index)
+            elif side.sign == "-" and not new:
+                gone.append(index)
+            else:
+                found.update((*zip(gone, new, strict=False), *zip(new, gone, strict=False)))
+                gone, new = [index] if side.sign == "-" else [], []
+        return found
 
     @cached_property
     def _code(self) -> dict[int, Line]:

@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
-from typing import ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -74,23 +72,12 @@ class TaskDetail(TextReader):
 class ToolDetail(TextReader):
     """Shows the sections of an entry of the stream."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "turn", show=False)]
-
     def __init__(self, detail: Detail) -> None:
         super().__init__()
         self._detail = detail
-        self._split = False
-
-    @property
-    def has_diff(self) -> bool:
-        return any(section.kind is SectionKind.DIFF for section in self._detail.sections)
 
     def reader_title(self) -> str:
         return self._detail.title
-
-    def footer_text(self) -> str:
-        keys, turn = super().footer_text(), "one column" if self._split else "side by side"
-        return f"v {turn}, {keys}" if self.has_diff else keys
 
     def parts(self) -> Iterable[ReaderPart]:
         if self._detail.facts:
@@ -105,9 +92,8 @@ class ToolDetail(TextReader):
             diff = Diff(read_diff(body.splitlines()), self._detail.path)
             if not diff.is_colored:
                 do(self, self._color(diff), "colors")
-            first = self.app.size.height
-            for view in diff_views(diff, classes, first=first, split=self._split):
-                yield ReaderPart(view, view.rows)
+            for view in diff_views(diff, classes, first=self.app.size.height):
+                yield ReaderPart(view, len(view.shown))
             return
         *before, last = text_chunks(body, self.app.size.height)
         for piece in before:
@@ -122,16 +108,6 @@ class ToolDetail(TextReader):
         await asyncio.to_thread(diff.color)
         for view in self.query(DiffView):
             view.rewrap()
-
-    def action_turn(self) -> None:
-        """Switch between one column and side by side."""
-        if not self.has_diff:
-            self.app.show_message("This entry has no diff.")
-            return
-        self._split = not self._split
-        for shown in self.query(DiffView):
-            shown.split = self._split
-        self.update_footer()
 
     def full_text(self) -> str:
         return inert(self._detail.text)
