@@ -124,8 +124,9 @@ def test_the_page_runs_nothing_loads_nothing_and_tells_no_secret(project: Path) 
     assert KEY not in page
     assert "\x1b" not in page
     assert "&lt;script&gt;alert(1)" in page
-    assert "<dt>Built</dt><dd>1 of 2 tasks, 3 files, +214 -12 lines</dd>" in page
-    assert "<dt>Verified</dt><dd>1 verified by checks</dd>" in page
+    assert "<strong>Built:</strong> 1 of 2 tasks, 3 files, +214 -12 lines</li>" in page
+    assert "<strong>Verified:</strong> 1 verified by checks</li>" in page
+    assert "<code>uv run python -m app_1.x</code>" in page
 
 
 def test_the_report_says_what_the_screen_and_the_shell_say(project: Path) -> None:

@@ -2,8 +2,10 @@
 
 import html
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from markdown_it import MarkdownIt
 
 from ralph_tui.domain.formatting import took
 from ralph_tui.present.sections.history_table import metric_words
@@ -14,9 +16,6 @@ MARK = "<!-- ralph report -->"
 """Marks every page, so that a newer report may replace it, but no other file."""
 
 _NO_END = "The last run has not ended, or was cut off."
-
-SHORT = 16
-"""Cells with at most this many characters stay on one line."""
 
 NOTHING = "\u2013"
 """The text of a cell without a value."""
@@ -145,7 +144,7 @@ def report_markdown(report: RunReport) -> str:
         if section.facts:
             lines += [
                 "",
-                *(f"- **{k}:** {_with_code(v, _plain, '`{}`')}" for k, v in section.facts.items()),
+                *(f"- **{label}:** {_with_code(text)}" for label, text in section.facts.items()),
             ]
         if section.rows:
             lines += ["", _row(section.head), _row(["---"] * len(section.head), plain=False)]
@@ -170,14 +169,11 @@ def _plain(text: str) -> str:
     return _MARKUP.sub(r"\\\1", text)
 
 
-def _with_code(text: str, escaped: Callable[[str], str], code: str) -> str:
+def _with_code(text: str) -> str:
     pieces = text.split("`")
     if len(pieces) % 2 == 0 or not all(map(str.strip, pieces[1::2])):
-        return escaped(text)
-    raw = html.escape if code[0] == "<" else str
-    return "".join(
-        code.format(raw(piece)) if at % 2 else escaped(piece) for at, piece in enumerate(pieces)
-    )
+        return _plain(text)
+    return "".join(f"`{piece}`" if at % 2 else _plain(piece) for at, piece in enumerate(pieces))
 
 
 def _row(cells: Sequence[str], *, plain: bool = True) -> str:
@@ -188,13 +184,10 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
 body { color: #1f2328; background: #fff; }
 h1, h2 { line-height: 1.2; } h2 { margin-top: 2rem; }
-p { white-space: pre-wrap; overflow-wrap: anywhere; }
+p { white-space: pre-wrap; } p, li, td { overflow-wrap: anywhere; } th { white-space: nowrap; }
 table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.6rem; border-bottom: 1px solid #d0d7de; }
 code { font-family: ui-monospace, monospace; font-size: 0.9em; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.3rem 1.5rem; }
-dt { font-weight: 600; } dd { margin: 0; overflow-wrap: anywhere; }
-td { overflow-wrap: anywhere; } .short { white-space: nowrap; }
 @media (prefers-color-scheme: dark) {
   body { color: #e6edf3; background: #0d1117; } th, td { border-color: #30363d; }
 }
@@ -203,35 +196,15 @@ td { overflow-wrap: anywhere; } .short { white-space: nowrap; }
 
 def report_html(report: RunReport) -> str:
     """Return the report as one HTML page, which loads and runs nothing."""
-    title = html.escape(_title(report))
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     parts = [
         "<!DOCTYPE html>",
         MARK,
         '<html lang="en"><head><meta charset="utf-8">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{title}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{title}</h1>",
+        f"<title>{html.escape(_title(report))}</title><style>{_STYLE}</style></head><body>",
+        reader.render(report_markdown(report).removeprefix(MARK)),
+        "</body></html>",
     ]
-    for section in _sections(report):
-        parts.append(f"<h2>{section.title}</h2>")
-        parts += [f"<p>{html.escape(text)}</p>" for text in section.paragraphs]
-        if section.facts:
-            parts.append("<dl>")
-            parts += [
-                f"<dt>{k}</dt><dd>{_with_code(v, html.escape, '<code>{}</code>')}</dd>"
-                for k, v in section.facts.items()
-            ]
-            parts.append("</dl>")
-        if section.rows:
-            parts.append(f"<table><thead>{_cells('th', section.head)}</thead><tbody>")
-            parts += [_cells("td", row) for row in section.rows]
-            parts.append("</tbody></table>")
-    return "\n".join([*parts, "</body></html>"]) + "\n"
-
-
-def _cells(tag: str, cells: Sequence[str]) -> str:
-    def opening_tag(cell: str) -> str:
-        return f'<{tag} class="short">' if len(cell) <= SHORT else f"<{tag}>"
-
-    return f"<tr>{''.join(f'{opening_tag(c)}{html.escape(c)}</{tag}>' for c in cells)}</tr>"
+    return "\n".join(parts) + "\n"

@@ -13,7 +13,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.metrics import Metric
-from ralph_tui.domain.view.run_history import RunHistoryBuilder
+from ralph_tui.domain.view.run_history import Iteration, RunHistoryBuilder
 from ralph_tui.present.events.run_result import next_step, result_facts
 from ralph_tui.present.text.figures import money
 
@@ -125,46 +125,23 @@ def collect_report(
         events: The feature's events of the types in `REPORTED`, oldest first.
     """
     receipts: dict[str, tuple[Receipt, ...]] = {}
-    timeline: list[TimelineLine] = []
-    denied: list[DeniedLine] = []
-    finished: ev.LoopFinished | None = None
-    history = RunHistoryBuilder()
-    events = tuple(events)
+    undone: list[str] = []
+    """The tasks that the person undid after the last run."""
+    builder = RunHistoryBuilder()
     for event in events:
-        history.feed(0, 0, event)
+        builder.feed(0, 0, event)
         if isinstance(event, ev.LoopStarted):
-            finished = None
-        elif isinstance(event, ev.LoopFinished):
-            finished = event
-        elif isinstance(event, ev.IterationStarted):
-            timeline.append(
-                TimelineLine(
-                    started_at=event.time,
-                    iteration=event.iteration,
-                    task_id=one_line(event.task_id),
-                )
-            )
-        elif isinstance(event, ev.IterationFinished):
-            _end_iteration(timeline, event)
+            undone.clear()
         elif isinstance(event, ev.GateFinished):
             receipts[event.task_id] = event.receipts
-        elif isinstance(event, ev.ToolDenied):
-            denied.append(
-                DeniedLine(
-                    iteration=timeline[-1].iteration if timeline else 0,
-                    rule=one_line(event.rule),
-                    command=one_line(event.part, 500),
-                    reason=one_line(event.reason, 500),
-                )
-            )
+        elif isinstance(event, ev.WorkUndone):
+            undone.append(one_line(event.task_id, 80))
+    past = builder.chronicle
+    finished = past.runs[-1].finished if past.runs else None
     ending = one_line(finished.reason, 500) if finished is not None else ""
-    undone = [event for event in events if isinstance(event, ev.WorkUndone)]
-    gone = {number for event in undone for number in event.iterations}
-    timeline = [_undone(line) if line.iteration in gone else line for line in timeline]
-    last_start = max((i for i, e in enumerate(events) if isinstance(e, ev.LoopStarted)), default=0)
-    since = [one_line(event.task_id, 80) for event in undone if events.index(event) > last_start]
-    if since:
-        finished, ending = None, f"You undid {shortlist(since, 3)} after the run."
+    if undone:
+        finished, ending = None, f"You undid {shortlist(undone, 3)} after the run."
+    timeline = tuple(map(_timeline_line, past.iterations))
     facts = result_facts(plan.tasks, finished)
     if finished is not None and (after := next_step(plan.tasks, finished)):
         facts["Next"] = after
@@ -175,15 +152,23 @@ def collect_report(
             "request": inert(about.request).strip(),
             "ending": ending,
             "facts": facts,
-            "runs": len(history.chronicle.runs),
-            "seconds": history.chronicle.seconds,
+            "runs": len(past.runs),
+            "seconds": past.seconds,
             "tasks": tuple(
-                _task(task, () if task.id in since else receipts.get(task.id, ()))
+                _task(task, () if task.id in undone else receipts.get(task.id, ()))
                 for task in plan.tasks
             ),
             "files": tuple(sorted({path for line in timeline for path in line.files})),
-            "timeline": tuple(timeline),
-            "denied": tuple(denied),
+            "timeline": timeline,
+            "denied": tuple(
+                DeniedLine(
+                    iteration=one.iteration,
+                    rule=one_line(one.rule),
+                    command=one_line(one.part, 500),
+                    reason=one_line(one.reason, 500),
+                )
+                for one in past.rulings
+            ),
             "reviewed": validation is not None,
             "criteria": tuple(
                 CriterionLine(
@@ -199,26 +184,19 @@ def collect_report(
     )
 
 
-def _end_iteration(timeline: list[TimelineLine], event: ev.IterationFinished) -> None:
-    begun = timeline[-1] if timeline and timeline[-1].iteration == event.iteration else None
-    if begun is not None:
-        timeline.pop()
-    timeline.append(
-        TimelineLine(
-            started_at=begun.started_at if begun else None,
-            iteration=event.iteration,
-            task_id=one_line(event.task_id),
-            outcome=event.outcome.value.replace("_", " "),
-            reason=one_line(event.reason, 500),
-            cost_usd=event.cost_usd,
-            seconds=event.seconds,
-            files=tuple(one_line(path, 500) for path in event.files_changed),
-        )
+def _timeline_line(it: Iteration) -> TimelineLine:
+    line = TimelineLine(
+        started_at=it.started_at,
+        iteration=it.number,
+        task_id=one_line(it.task_id),
+        outcome=it.outcome.value.replace("_", " ") if it.outcome else "",
+        reason=one_line(it.reason, 500),
+        cost_usd=it.cost_usd,
+        seconds=it.seconds,
+        files=tuple(one_line(path, 500) for path in it.files),
     )
-
-
-def _undone(line: TimelineLine) -> TimelineLine:
-    return line.model_copy(update={"outcome": "undone", "reason": "", "files": ()})
+    changes = {"outcome": "undone", "reason": "", "files": ()} if it.is_undone else {}
+    return line.model_copy(update=changes)
 
 
 def _task(task: Task, receipts: Sequence[Receipt]) -> TaskLine:
