@@ -54,7 +54,7 @@ async def test_a_pages_own_keys_are_remapped_and_win_on_the_page(tmp_path: Path)
         await pilot.press("escape", "f1")
         await until(pilot, lambda: "E F6" in screen_text(app))
         await pilot.press("escape", "v")  # the page's own view, not the pause it is elsewhere
-        await until(pilot, lambda: "sessions" in screen_text(app))
+        await until(pilot, lambda: "Completed tasks" in screen_text(app))
         await pilot.press("W")
         await until(pilot, lambda: isinstance(app.screen, WhyPage))
 

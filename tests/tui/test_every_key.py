@@ -235,8 +235,9 @@ ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
         "5",
         "2 iterations",
         (
-            Row("history.look", shows("started")),
             *shared("history", "demo", "demo-02"),
+            Row("history.look", shows("Completed tasks")),
+            Row("history.look", shows("started")),
             Row("history.open", opens(IterationsPage)),
         ),
     ),

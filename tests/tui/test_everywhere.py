@@ -20,10 +20,7 @@ from tests.tui.test_pictures import staged
 DAILY = ("status", "memory")
 """Looked at in the normal run: one of each kind of pane."""
 
-WHY_NOT = (
-    "There is no text to search here.",
-    "Plots cannot be searched. Press v to switch to the sessions.",
-)
+WHY_NOT = ("There is no text to search here.",)
 
 TYPED = {
     *("request", "search", "edit", "guide", "palette", "limits", "model"),

@@ -80,7 +80,6 @@ async def test_sessions_are_there_while_the_rest_is_read(
 ) -> None:
     async with open_app(long_past, autostart=False) as pilot:
         await open_page(pilot, "5", "reading the journal: 25%")
-        await pilot.press("v")
         await see(pilot, f"work-{COUNT}", "newest sessions, still reading the rest")
         held.set()
         await see(pilot, f"{COUNT} iterations", f"work-{COUNT}")
@@ -104,6 +103,5 @@ async def test_of_many_lines_only_those_in_sight_are_made(
         assert 0 < len(made) < COUNT
         made.clear()
         await open_page(pilot, "5", f"{COUNT} iterations")
-        await pilot.press("v")
         await see(pilot, f"work-{COUNT}")
         assert 0 < len(made) < COUNT

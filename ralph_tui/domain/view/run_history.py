@@ -49,8 +49,6 @@ class Iteration(Model):
     denials: int = 0
     open_tasks: int = 0
     """Tasks that were not complete when the iteration ended."""
-    total_tasks: int = 0
-    """All tasks of the plan when the iteration ended; 0 if the journal does not have the whole plan."""
     commit: str = ""
     """The commit that ralph made of the iteration's work."""
     is_undone: bool = False
@@ -174,8 +172,6 @@ class RunHistoryBuilder:
         self._rulings: list[CallDecision] = []
         self._breaker: list[BreakerChange] = []
         self._open: set[str] = set()
-        self._planned: set[str] | None = None
-        """The ids of the plan's tasks; None until the whole plan was read."""
         self._phase = Phase.BUILDING
         self._capacity = 0
         self._current: int | None = None
@@ -243,25 +239,18 @@ class RunHistoryBuilder:
 
     def _end_current(self, at: int) -> None:
         if self._current is not None:
-            self._change(end=at, open_tasks=len(self._open), total_tasks=self._total)
+            self._change(end=at, open_tasks=len(self._open))
             self._current = None
-
-    @property
-    def _total(self) -> int:
-        return len(self._planned or ())
 
     def _phase_changed(self, _: int, __: int, e: ev.PhaseChanged) -> None:
         self._phase = e.phase
 
     def _plan_loaded(self, _: int, __: int, e: ev.PlanLoaded) -> None:
         self._open = {t.id for t in e.tasks if t.status is not TaskStatus.COMPLETE}
-        self._planned = {t.id for t in e.tasks}
 
     def _task_changed(self, _: int, __: int, e: ev.TaskChanged) -> None:
         done = e.task.status is TaskStatus.COMPLETE
         (self._open.discard if done else self._open.add)(e.task.id)
-        if self._planned is not None:
-            self._planned.add(e.task.id)
 
     def _iteration_started(self, start: int, _: int, e: ev.IterationStarted) -> None:
         self._end_current(start)
@@ -331,7 +320,6 @@ class RunHistoryBuilder:
             files=e.files_changed,
             ended_at=e.time,
             open_tasks=len(self._open),
-            total_tasks=self._total,
             end=end,
         )
         self._current = None

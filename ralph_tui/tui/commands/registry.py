@@ -65,10 +65,10 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
     ),
     "history": _of(
         "History",
-        Command("look", ("v",), "Next view", "Switch between plots, sessions and metrics.", "", "view", 1),
+        Command("look", ("v",), "Next view", "Switch between sessions and metrics.", "", "view", 1),
         Command("open", ("enter",), "Open", "Open the selected iteration.", "", "open", 0, leads=Leads.PLACE),
         *_SEARCH,
-        Command("copy", ("y",), "Copy", "Copy the selected session, the metrics or the plotted sessions.", "", "copy", 4),
+        Command("copy", ("y",), "Copy", "Copy the selected session or the metrics.", "", "copy", 4),
         _SHARE,
     ),
     "memory": _of(
@@ -265,7 +265,7 @@ COMMANDS: tuple[Command, ...] = (
         leads=Leads.VIEW, on_pages=True,
     ),
     Command(
-        "history", ("5",), "History", "Sessions, plots over time, burn-down, success metrics, export.",
+        "history", ("5",), "History", "Sessions with their figures, success metrics, an estimate of what is left.",
         "Pages", "history", 11,
         leads=Leads.VIEW, on_pages=True,
     ),

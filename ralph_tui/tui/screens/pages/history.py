@@ -1,9 +1,9 @@
-"""The history page: plots, sessions, metrics, forecast.
+"""The history page: sessions, metrics, forecast.
 
 History
 ├── StyledLines   totals and forecast
-├── ViewTabs      plots, sessions, metrics
-└── Charts | TextView
+├── ViewTabs      sessions, metrics
+└── TextView
 """
 
 from collections.abc import Iterable
@@ -25,17 +25,16 @@ from ralph_tui.present.sections.history_table import (
     totals,
 )
 from ralph_tui.present.text.parts import LineBlock, parts_blocks
-from ralph_tui.present.text.spans import EXPORT_WIDTH, Span, Tone, plain, wrap
+from ralph_tui.present.text.spans import Span, Tone, wrap
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.screens.pages.iterations import IterationsPage
 from ralph_tui.tui.screens.pages.page import Handler, Page
-from ralph_tui.tui.widgets.charts import Charts
 from ralph_tui.tui.widgets.styled import StyledLines
 from ralph_tui.tui.widgets.tabs import ViewTabs
 from ralph_tui.tui.widgets.text_view import TextView
 
-VIEWS = ("plots", "sessions", "metrics")
+VIEWS = ("sessions", "metrics")
 
 
 class _Past(NamedTuple):
@@ -46,14 +45,13 @@ class _Past(NamedTuple):
 
 
 class HistoryPage(Page):
-    """Shows the run history in three views."""
+    """Shows the run history in two views."""
 
     NAME = "history"
-    AUTO_FOCUS = "#charts"
+    AUTO_FOCUS = "#text"
 
     figures = getters.query_one("#figures", StyledLines)
     tabs = getters.query_one(ViewTabs)
-    charts = getters.query_one(Charts)
     text = getters.query_one("#text", TextView)
 
     def __init__(self, library: JournalLibrary) -> None:
@@ -69,14 +67,9 @@ class HistoryPage(Page):
     def body(self) -> Iterable[Widget]:
         yield StyledLines([[Span("reading the journal", Tone.MUTED)], []], id="figures")
         yield ViewTabs(VIEWS)
-        yield Charts(id="charts")
         yield TextView(id="text")
 
     # Reading.
-
-    def opened(self) -> None:
-        self.text.display = False
-        self.refresh_keys()
 
     def view_changed(self, view: LoopView) -> None:
         """Read new events when an iteration or a run has started or ended."""
@@ -97,7 +90,6 @@ class HistoryPage(Page):
     def _take_recent(self, past: _Past) -> None:
         if self.is_attached and self._chronicle is None:
             self._past = past
-            self._show_charts(past.chronicle)
             self._show_text()
 
     def show_progress(self, group: str, at: int, size: int) -> None:
@@ -116,7 +108,6 @@ class HistoryPage(Page):
         if self.is_attached:
             self._error_text = text
             self._show_message("The journal cannot be read.", Tone.BAD)
-            self.charts.display, self.text.display = False, True
             self._show_text()
 
     def _take(self, past: _Past) -> None:
@@ -124,8 +115,6 @@ class HistoryPage(Page):
             return
         self._past, self._chronicle = past, past.chronicle
         self._show_figures()
-        self._show_charts(past.chronicle)
-        self.charts.show_sums(past.chronicle.iterations, self.app.view.limits, self._forecast)
         self._show_text()
         self.refresh_keys()
         self.read(self._library.metrics, self._measured, group="metrics", failed=self._failed)
@@ -151,10 +140,6 @@ class HistoryPage(Page):
             lines = totals(self._chronicle, self._forecast, width, self.app.glyphs, self.app.keys)
             self.figures.show_lines(lines)
 
-    def _show_charts(self, chronicle: RunHistory) -> None:
-        view = self.app.view
-        self.charts.show(chronicle.iterations, view.limits, view.budget.budget_percent)
-
     def _blocks(self) -> list[LineBlock]:
         if self._error_text:
             return [LineBlock(None, [[Span(self._error_text, Tone.BAD)]])]
@@ -165,9 +150,6 @@ class HistoryPage(Page):
         return parts_blocks(metric_parts(self._metrics, self.app.glyphs))
 
     def _show_text(self) -> None:
-        """Lay out the text, unless it is hidden, because ten thousand lines take a moment."""
-        if not self.text.display:
-            return
         self.text.border_title = self.tabs.active
         self.text.border_subtitle = ""
         known, glyphs = self._past, self.app.glyphs
@@ -182,23 +164,16 @@ class HistoryPage(Page):
     def on_resize(self) -> None:
         self._show_figures()
 
-    def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
-        plots = message.view == "plots"
-        self.charts.display, self.text.display = plots, not plots
-        (self.charts if plots else self.text).focus()
+    def on_view_tabs_chosen(self) -> None:
         self._show_text()
         self.refresh_keys()
 
     # Commands.
 
     def not_now(self, name: str) -> str:
-        """Refuse to copy all before the journal is read, and to search or open outside the sessions."""
+        """Refuse to copy all before the journal is read, and to open outside the sessions."""
         if name == "share" and (self._chronicle is None or self._metrics is None):
             return "The journal is still loading."
-        if name == "search" and not self.text.display:
-            return self.app.keys.said(
-                "Plots cannot be searched. Press {history.look} to switch to the sessions."
-            )
         if name == "open" and self.tabs.active != "sessions":
             return self.app.keys.said(
                 "Choose a session first. Press {history.look} to switch to the sessions."
@@ -217,10 +192,7 @@ class HistoryPage(Page):
             self.do_open()
 
     def chosen_text(self) -> str:
-        return self.text.chosen_text() if self.text.display else ""
+        return self.text.chosen_text()
 
     def shown_text(self) -> str:
-        if self.text.display or self._past is None:
-            return self.text.text()
-        blocks = table_blocks(self._past.table, EXPORT_WIDTH, self.app.glyphs)
-        return "\n".join(plain(line).rstrip() for block in blocks for line in block.lines)
+        return self.text.text()
