@@ -150,17 +150,17 @@ def _bad_value(detail: ErrorDetails, chosen: Mapping[str, Entry]) -> ConfigError
         return _bad_combination(".".join(parts), detail, chosen)
     entry = chosen[key]
     below = [str(part) for part in detail["loc"]][key.count(".") + 1 :]
+    named = "value_error" in detail["type"] or detail["type"] == "string_too_short"
+    given = "" if named else f", not {_quoted(detail['input'])}"
     if below and is_mapping(key):
         part = next((p for p in _prefixes(below) if p in entry.places), "")
         where, name = entry.places.get(part, entry.where), ".".join((key, *below))
         if detail["type"] != "extra_forbidden":
-            given = "" if "value_error" in detail["type"] else f", not {_quoted(detail['input'])}"
             return ConfigError(f"{where}: {name}: {_reason(detail)}{given}.", description(key))
         known = _fields_of(key, below)
         near = get_close_matches(below[-1], known, 1, 0.6)
         hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
         return ConfigError(f"{where}: unknown setting {one_line(name, 80)!r}.", hint)
-    given = "" if "value_error" in detail["type"] else f", not {_quoted(detail['input'])}"
     given += f", from {_quoted(entry.written)}" if entry.written is not None else ""
     return ConfigError(
         f"{entry.where}: {key} {_reason(detail)}{given}.",

@@ -90,13 +90,15 @@ async def take_baseline(
             run.emit(ev.Notice(level="warning", text=text))
         await asyncio.to_thread(baseline.take, now, examined, rules.commands, commands)
     await _report_failing_checks(run, _open_tasks(run.docs.plan))
-    return await asyncio.to_thread(passing_already, tasks, run.gate.own_checks, baseline.green)
+    return await asyncio.to_thread(
+        passing_already, tasks, run.gate.own_checks, baseline.shows_nothing_new
+    )
 
 
 def passing_already(
     tasks: Sequence[Task],
     own_checks: Callable[[Task], Sequence[Check]],
-    is_green: Callable[[str], bool | None],
+    shows_nothing: Callable[[str], bool],
 ) -> str:
     """Return a sentence about the tasks whose own checks pass before the work; empty if there are none."""
     found = [
@@ -104,7 +106,7 @@ def passing_already(
         for task in tasks
         if task.shows != "kept"
         and (own := own_checks(task))
-        and all(is_green(check.command) for check in own)
+        and all(shows_nothing(check.command) for check in own)
     ]
     if not found:
         return ""

@@ -186,6 +186,10 @@ class Baseline:
     def outcomes(self, command: str) -> Mapping[str, str] | None:
         return self._record.outcomes.get(command)
 
+    def shows_nothing_new(self, command: str) -> bool:
+        """Whether a check passed and names no tests, to which a task could add one."""
+        return bool(self.green(command)) and not _tests(self.outcomes(command) or {})
+
     def green(self, command: str) -> bool | None:
         return command in self._record.green if command in self._record.commands else None
 
@@ -303,6 +307,7 @@ _TOX_FAILS = re.compile(r"(?m)^[\w.-]+: (?:failed with|could not install|skipped
 _PYTEST_REFUSES = re.compile(
     r"(?m)^(?:ImportError while loading conftest[^\n]*|INTERNALERROR> \S*Error[^\n]*|[^\n]*error: unrecognized arguments:[^\n]*)"
 )
+_ERROR = re.compile(r"^\s*(?:[\w.]*Error|error)\b")
 _OF_UV = re.compile(r"uv run --(?:isolated|no-project)")
 _READ_ONLY = re.compile(r"(?i:read-only file system)[^\n]*?'(/[^'\n]+)'")
 _INSTALLS = (
@@ -354,7 +359,9 @@ def cannot_start(
         found = _not_prepared(command, output, root)
     is_runner = bool(recognized_runners(command, root))
     if found is None and planned is None and is_runner and examined.counts is None:
-        found = Obstacle(reason=f"no test ran, and the status is {code}: {_last_line(output)}")
+        found = Obstacle(
+            reason=f"no test ran, and the status is {code}: {_last_line(output, _ERROR)}"
+        )
     return found
 
 
@@ -379,7 +386,9 @@ def _missing_program(
             return Obstacle(
                 reason=f"`{name}` is not installed",
                 hint="Install it, or choose another command"
-                + (f" with {setting}." if setting else "."),
+                + (f" with {setting}." if setting else ".")
+                + " `true` leaves the check out."
+                * setting.endswith(("lint_command", "typecheck_command")),
             )
     return None
 
@@ -450,7 +459,7 @@ def _install_hint(directory: Path, root: Path | None = None) -> str:
 def _last_line(output: str, pattern: re.Pattern[str] | None = None) -> str:
     lines = [line for line in output.splitlines() if line.strip()]
     if pattern is not None:
-        lines = [line for line in lines if pattern.search(line)][:1]
+        lines = [line for line in lines if pattern.search(line)] or lines
     return one_line(lines[-1], 160) if lines else "it printed nothing"
 
 
@@ -474,6 +483,7 @@ def require_started(
     failing = [one for one in examined.values() if not one.passed]
     named = _mentioned(root, hidden) if failing and hidden else frozenset()
     found: list[Obstacle] = []
+    same: dict[Obstacle, list[str]] = {}
     warnings: list[str] = []
     for check in checks:
         if lost := lost_status(check.command):
@@ -488,8 +498,7 @@ def require_started(
         elif missing := cannot_start(
             check.command, one, root, planned=planned if own else None, setting=check.setting
         ):
-            text = f"`{check.command}` cannot start: {missing.reason}."
-            found.append(Obstacle(reason=text, hint=missing.hint))
+            same.setdefault(missing, []).append(f"`{check.command}`")
         for name in sorted(named):
             text = f"`{check.command}` failed, and {name} is hidden from checks."
             hint = f"To pass it on, add {name} to safety.check_environment."
@@ -497,6 +506,9 @@ def require_started(
                 found.append(Obstacle(reason=text, hint=hint))
             else:
                 warnings.append(f"{text} {hint}")
+    for missing, names in same.items():
+        text = f"{shortlist(names, _NAMED)} cannot start: {missing.reason}."
+        found.append(Obstacle(reason=text, hint=missing.hint))
     if found:
         hints = dict.fromkeys(one.hint for one in found if one.hint)
         raise SetupError(" ".join(one.reason for one in found), " ".join(hints))

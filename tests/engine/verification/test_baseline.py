@@ -161,6 +161,7 @@ def test_only_a_check_of_its_own_shows_a_task_beside_a_red_one() -> None:
 
 NPM = {"package.json": '{"devDependencies": {"vitest": "1"}}', "package-lock.json": "{}"}
 WORKSPACE = {"package.json": '{"workspaces": ["packages/*"]}', "packages/once/package.json": '{"dependencies": {"wrappy": "1"}}'}  # fmt: skip
+NODE_TEST = {"package.json": '{"scripts": {"test": "node --test"}}'}
 PLAN = "Add a slug command\nWrite slug.py and the program slugify."
 
 
@@ -192,7 +193,7 @@ PLAN = "Add a slug command\nWrite slug.py and the program slugify."
         ("pytest", 4, "ImportError while loading conftest '/p/conftest.py'.", {}, PLAN, "ImportError while loading conftest"),
         ("pytest", 4, "pytest: error: unrecognized arguments: --cov=x", {}, None, "pytest: error: unrecognized arguments: --cov=x"),
         ("npm test", 1, "Error: EROFS: read-only file system, mkdir '/root/.wrap'", {}, None, "it cannot write /root/.wrap"),
-        ("pytest", 1, "pluggy.PluginValidationError: unknown argument", {}, None, "no test ran"),
+        ("npm test", 1, "ReferenceError: x is not defined\n    at f:1", NODE_TEST, None, "no test ran, and the status is 1: ReferenceError: x"),
         # Merely red, or the task's own work.
         ("pytest", 1, "pluggy.PluginValidationError: unknown argument", {}, PLAN, None),
         ("test -f a.txt", 1, "", {}, PLAN, None),
@@ -230,6 +231,21 @@ def test_a_check_in_which_a_test_passed_has_started(tmp_path: Path) -> None:
     assert cannot_start("npm test", one, tmp_path) is None
 
 
+def test_checks_that_the_same_keeps_from_starting_are_named_together(tmp_path: Path) -> None:
+    output = "warning: CONNECT tunnel failed (3 tries left)\nerror: CONNECT tunnel failed"
+    missing = {one: ended(101, output) for one in ("cargo test", "cargo check")}
+    checks = all_checks((), GateRules(commands=tuple(missing)))
+    said = "^`cargo test`, `cargo check` cannot start: it cannot reach the network: error: CONNECT"
+    with pytest.raises(SetupError, match=said):
+        require_started(tmp_path, checks, missing, (), ())
+
+
+def test_a_check_that_names_tests_can_show_a_new_one(tmp_path: Path) -> None:
+    baseline = Baseline(tmp_path)
+    baseline.take("", {"a": ended(0), "b": ended(1), "c": ended(0, t="passed")})
+    assert [one for one in "abc" if baseline.shows_nothing_new(one)] == ["a"]
+
+
 def test_a_check_that_cannot_start_names_the_setting_that_names_it(tmp_path: Path) -> None:
     lint = CheckCommand(kind=CheckKind.LINT, command="lint-it", file="package.json")
     rules = GateRules(commands=("lint-it", "other"), checks=ProjectChecks(commands=(lint,)))
@@ -237,5 +253,6 @@ def test_a_check_that_cannot_start_names_the_setting_that_names_it(tmp_path: Pat
     missing = {one.command: ended(127, f"sh: 1: {one.command}: not found") for one in checks}
     with pytest.raises(SetupError) as refused:
         require_started(tmp_path, checks, missing, (), ())
-    assert "another command with build.lint_command." in refused.value.hint
+    left_out = "another command with build.lint_command. `true` leaves the check out."
+    assert left_out in refused.value.hint
     assert "another command with phases.building.backpressure." in refused.value.hint
