@@ -1,6 +1,6 @@
 """What each format says is what its tool means by it: `files/` has a file of each, and beside it what ralph reads in it.
 
-`pytest tests/interop/test_files.py --snapshot-update` writes down what is read now. Look at each change before you commit it.
+`refused.txt` has files that are no plans, each with what is said of it. `pytest tests/interop/test_files.py --snapshot-update` writes down what is read now. Look at each change before you commit it.
 """
 
 from collections.abc import Iterator
@@ -11,12 +11,13 @@ import pytest
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.verification.verification import CommandCriterion
 from ralph_tui.interop.format_registry import built_in, formats
-from ralph_tui.interop.formats import Imported, ImportOptions, Source
+from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 from tests.interop import markdown_samples
 from tests.interop.markdown_samples import FILES
 
 OF_MARKDOWN = {sample.text: sample.path for sample in markdown_samples.ALL}
 SAMPLES = sorted(path for path in FILES.iterdir() if path.suffix != ".read")
+REFUSED = Path(__file__).with_name("refused.txt")
 
 
 def shown(imported: Imported) -> Iterator[str]:
@@ -70,3 +71,29 @@ def test_a_file_is_read_as_written_beside_it(path: Path, pytestconfig: pytest.Co
     if pytestconfig.option.update_snapshots:
         beside.write_text("\n".join((*lines, "")), encoding="utf-8")
     assert "\n".join((*lines, "")) == beside.read_text(encoding="utf-8")
+
+
+def refusal(source: Source, options: dict[str, str]) -> str:
+    try:
+        named = options.get("as")
+        importer = formats().named(named) if named else formats().detect(source)
+        importer.read(source, ImportOptions(tag=options.get("tag", "")))
+    except InteropError as told:
+        return str(told)
+    return "taken"
+
+
+def test_each_file_that_is_no_plan_is_refused_as_written_below_it(
+    pytestconfig: pytest.Config,
+) -> None:
+    before, now = REFUSED.read_text(encoding="utf-8"), []
+    for case in before.removeprefix("=== ").split("\n\n=== "):
+        text = case.partition("\n! ")[0]
+        head, _, content = text.partition("\n")
+        name, *options = head.split()
+        said = refusal(Source(name, content), dict(option.split("=") for option in options))
+        now.append(f"=== {text}\n! {said}\n")
+    if pytestconfig.option.update_snapshots:
+        REFUSED.write_text("\n".join(now), encoding="utf-8")
+    assert "\n".join(now) == REFUSED.read_text(encoding="utf-8")
+    assert not any("! taken" in case for case in now)

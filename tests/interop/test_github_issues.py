@@ -1,53 +1,11 @@
 """Issues of GitHub in the forms in which `gh` and the REST interface print them."""
 
-import json
 from functools import partial
-from typing import Any
 
 import pytest
 
-from ralph_tui.interop.format_registry import formats, is_exporter
-from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
 from ralph_tui.interop.github_issues import read_prose
 from tests.harness.effort import effort
-
-
-def issue(number: int, **more: Any) -> dict[str, Any]:
-    return {"number": number, "title": f"Issue {number}", "state": "OPEN", "body": "", **more}
-
-
-def read(value: object) -> Imported:
-    source = Source("issues.json", json.dumps(value, indent=2))
-    importer = formats().detect(source)
-    assert importer.name == "github"
-    assert not is_exporter(importer)
-    return importer.read(source, ImportOptions())
-
-
-@pytest.mark.parametrize(
-    ("value", "what"),
-    [
-        ([issue(1), {"title": "x", "body": ""}], "an issue has no 'number'"),
-        ([issue(1), issue(1)], "the ID '1' is used twice"),
-        ([issue(1, body="blocked by #2"), issue(2, body="blocked by #1")], "in a cycle"),
-        ([issue(1), "x"], "an issue is not an object"),
-        ([issue(1, labels=[[]])], "a label is not text"),
-        (
-            [issue(1, state="closed", stateReason="NOT_PLANNED")],
-            "no tasks found, and 1 entry was left out",
-        ),
-    ],
-)
-def test_what_cannot_be_read_is_one_sentence(value: object, what: str) -> None:
-    with pytest.raises(InteropError) as told:
-        read(value)
-    assert what in told.value.what
-
-
-def test_pull_requests_are_no_issues() -> None:
-    source = Source("prs.json", json.dumps([issue(1, headRefName="fix")]))
-    with pytest.raises(InteropError, match="the format of this file is unknown"):
-        formats().detect(source)
 
 
 @pytest.mark.parametrize(

