@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import difflib
 import fnmatch
 import itertools
 import json
@@ -191,6 +192,8 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
             return f"is {what}" if what.startswith(("a ", "test")) else f"is in {what}"
     settings = is_runner_settings(path) or is_recipe(name) or _STEERS.fullmatch(name)
     hidden = name.startswith(".") and not is_source(name)
+    if old is None and name == "build.rs":
+        return ""  # what it generates, no test had before
     if settings or hidden or context.is_input(path):
         before, after = (controlling_part(name, one or b"", old or b"") for one in (old, new))
         free = (before, after) != (old or b"", new or b"")
@@ -206,9 +209,12 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
     return ""
 
 
+_WORD = re.compile(r"[\w./+-]+|[^\s\w\"',\\]")
+
+
 def _words(data: bytes | None, but: Collection[str]) -> tuple[str, ...]:
     """Return the words without these names, where they stand beside another one of their kind."""
-    words = re.findall(r"[\w./+-]+|[^\s\w\"',\\]", (data or b"").decode("utf-8", "replace"))
+    words = _WORD.findall((data or b"").decode("utf-8", "replace"))
     ends = ["", *(word.rpartition(".")[2] for word in words), ""]
     beside = zip(words, ends, ends[1:], ends[2:], strict=False)
     return tuple(
@@ -216,6 +222,29 @@ def _words(data: bytes | None, but: Collection[str]) -> tuple[str, ...]:
         for word, before, end, after in beside
         if word.rpartition("/")[2] not in but or end not in (before, after)
     )
+
+
+def _with_lists(old: bytes, new: bytes, compiled: tuple[Collection[str], Collection[str]]) -> bytes:
+    """Return the old content of a build recipe with the sources that the new one lists, and nothing else of it."""
+    texts = [one.decode("utf-8", "replace") for one in (old, new)]
+    before, after = ([*_WORD.finditer(text)] for text in texts)
+    one, two = ([match[0] for match in words] for words in (before, after))
+    parts, at = [], 0
+    for tag, i, end, j, j_end in difflib.SequenceMatcher(
+        None, one, two, autojunk=False
+    ).get_opcodes():
+        if tag != "equal" and i and j:
+            gone = _leading(before[i:end], compiled[0])
+            parts.append(texts[0][at : before[i - 1].end()])
+            if added := _leading(after[j:j_end], compiled[1]):
+                parts.append(texts[1][after[j - 1].end() : added[-1].end()])
+            at = (gone or before[i - 1 : i])[-1].end()
+    found = "".join([*parts, texts[0][at:]]).encode()
+    return found if _words(found, compiled[1]) == _words(old, compiled[0]) else old
+
+
+def _leading(words: list[re.Match[str]], names: Collection[str]) -> list[re.Match[str]]:
+    return [*itertools.takewhile(lambda word: word[0].rpartition("/")[2] in names, words)]
 
 
 def is_named(path: str, text: str) -> bool:
@@ -295,8 +324,9 @@ _VALUE = re.compile(
 )
 """A number, or a text in quotes that is no path and no `__main__`. Zero is left, because it is a status or a bound as well."""
 _LOADS = re.compile(
-    r"\b(?:require\w*|import|use|using|include|source|from|load|open|package|plan)\b"
+    r"\b(?:require\w*|import|use|using|include|source|from|load|open|package|plan|env::var|(?i:\w*env(?:iron)?))\b"
 )
+"""Words beside names of modules, files and variables of the environment, which are no values."""
 
 
 def with_other_values(data: bytes) -> bytes:
@@ -316,13 +346,17 @@ def with_other_values(data: bytes) -> bytes:
 # What the judge tree holds.
 
 
-def judged_content(path: str, side: Side, old: bytes | None, new: bytes | None) -> bytes | None:
+def judged_content(
+    path: str, side: Side, old: bytes | None, new: bytes | None, context: Context | None = None
+) -> bytes | None:
     """Return the content that a changed file has in the judge tree; None if it is not there."""
     if side is Side.IGNORED:
         return new
     if side is Side.PRODUCT:
         return with_base_tests(path, old, new)
-    name = path.rpartition("/")[2]
+    name, compiled = path.rpartition("/")[2], (context or Context()).compiled
+    if old and new and any(compiled) and not is_source(name):
+        old = _with_lists(old, new, compiled)
     if new is None or controlling_part(name, new, old or b"") == new:
         return old
     merged = with_original_part(name, new, old or (b"{}" if name.endswith("json") else b""))

@@ -72,7 +72,10 @@ def controlling_part(name: str, data: bytes, original: bytes = b"") -> bytes:
         if name == "package.json":
             return _canonical(_json_control(json.loads(data), json.loads(original or b"{}")))
         if name in _CONTROLLING_TABLES:
-            return _canonical(_toml_control(name, tomllib.loads(data.decode())))
+            own, known = (_toml_control(name, tomllib.loads(t.decode())) for t in (data, original))
+            if {*own.get("workspace.members", ())} >= {*known.get("workspace.members", ())}:
+                own.pop("workspace.members", None)  # more is checked than before
+            return _canonical(own)
         if name == "go.mod":
             return "".join(_REPLACE.findall(data.decode())).encode()
     except (ValueError, AttributeError):
@@ -105,8 +108,8 @@ def _canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, default=str).encode()
 
 
-def _toml_control(name: str, data: Mapping[str, Any]) -> dict[str, object]:
-    found: dict[str, object] = {}
+def _toml_control(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for dotted in _CONTROLLING_TABLES[name]:
         value: Any = data
         for key in dotted.split("."):

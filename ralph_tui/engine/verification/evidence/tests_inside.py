@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
 FRAMEWORK = re.compile(
@@ -64,17 +64,38 @@ def with_base_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | 
     return new
 
 
-def with_new_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | None:
-    """Return the old content of a source file, with the tests inside it as they are now if they changed."""
-    if not (old and new):
+def with_new_tests(
+    path: str, old: bytes | None, new: bytes | None, modules: Collection[str] = ()
+) -> bytes | None:
+    """Return the old content of a source file, with the tests inside it as they are now if they changed.
+
+    Args:
+        modules: The new modules of the claim, which are declared in the old content, too, to hold their tests.
+    """
+    is_module = path.endswith(".rs") and _module(path) in modules
+    if not new or not (old or is_module):
         return old
+    known, found = old or b"\n", old
     with contextlib.suppress(SyntaxError, ValueError):
-        texts = os.fsdecode(old), os.fsdecode(new)
+        texts = os.fsdecode(known), os.fsdecode(new)
         for kind in (one for one in _INSIDE if path.endswith(one.suffixes)):
             before, now = ([text[a:b] for a, b in kind.spans(text)] for text in texts)
             if before != now:
-                return with_base_tests(path, new, old)
-    return old
+                found = with_base_tests(path, new, known)
+        declared = "".join(new_modules(path, *texts).values())
+        found = (found or known) + declared.encode() if declared or is_module else found
+    return found
+
+
+def new_modules(path: str, old: str, new: str) -> dict[str, str]:
+    """Return the declarations of modules in files of their own that a Rust source did not declare before, by name."""
+    found = _RUST_MODULE.finditer(new) if path.endswith(".rs") else ()
+    return {m[1]: f"{m[0]}\n" for m in found if not re.search(rf"\bmod {m[1]}\b", old)}
+
+
+def _module(path: str) -> str:
+    *_, directory, name = f"/{path}".split("/")
+    return directory if name == "mod.rs" else name.removesuffix(".rs")
 
 
 def _restored(kind: _Inside, before: str, after: str) -> str:
@@ -176,6 +197,9 @@ def _blocks(opening: re.Pattern[str]) -> Callable[[str], Iterable[tuple[int, int
 
 _RUST_TESTS = re.compile(
     r"^[ \t]*#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?mod\s+\w+\s*\{", re.MULTILINE
+)
+_RUST_MODULE = re.compile(
+    r"^[ \t]*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+);", re.MULTILINE
 )
 _RUST_EXAMPLE = re.compile(
     r"^[ \t]*//[/!] ?```[^\n]*\n(?:[ \t]*//[/!](?! ?```)[^\n]*\n)*[ \t]*//[/!] ?```[ \t]*\n",

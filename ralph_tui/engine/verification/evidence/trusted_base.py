@@ -45,7 +45,11 @@ from ralph_tui.engine.verification.evidence.installed_packages import (
 )
 from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks, is_own_lock
 from ralph_tui.engine.verification.evidence.marks import new_suppressions, without_new_marks
-from ralph_tui.engine.verification.evidence.tests_inside import has_own_tests, with_new_tests
+from ralph_tui.engine.verification.evidence.tests_inside import (
+    has_own_tests,
+    new_modules,
+    with_new_tests,
+)
 from ralph_tui.store.backup.check_store import BaseRecord, CheckStore
 from ralph_tui.store.export_records import followed_names
 from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
@@ -54,6 +58,7 @@ _REF = "refs/trusted/"
 _COMPILED = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".m", ".mm", ".f90"})
 _EQUALITY = re.compile(
     rb"\bimpl\b[^\n{]*\bPartialEq\b|\boperator\s*==|\bdef\s+==|__eq__|asymmetricMatch|toPrimitive|\bvalueOf\b|\bequals\(Object"
+    rb"|\b(?:func|fn|def|function|bool|boolean)\s+\w*(?i:same|equal|compare)\w*\s*\("
 )
 _NODE_LOCKS = ("package-lock.json", "yarn.lock", "pnpm-lock.yaml")
 _MOST_TESTS = 50
@@ -403,6 +408,7 @@ class TrustedBase:
         gone, added = ([one.path for one in differences if one[side] is None] for side in (2, 1))
         context = replace(context, compiled=(_listed(gone, context), _listed(added, context)))
         texts = self._read(differences)
+        modules = _modules(differences, texts)
         written = {
             one.path: one.old for one in self.trees.differences(self.claimed or claim, claim)
         }
@@ -423,12 +429,12 @@ class TrustedBase:
                     suppressions=new_suppressions(old, new),
                 )
             )
-            content = judged_content(one.path, side, old, new)
+            content = judged_content(one.path, side, old, new, context)
             if side is Side.PRODUCT:
                 product[one.path] = one.old
-                tested = with_new_tests(one.path, old, new)
-                if one.old and tested is not None and tested != old:
-                    product[one.path] = self.trees.put(tested, one.old.mode)
+                tested = with_new_tests(one.path, old, new, modules)
+                if (kept := one.old or one.new) and tested is not None and tested != old:
+                    product[one.path] = self.trees.put(tested, kept.mode)
                     tests_inside = True
             if side is Side.PRODUCT and one.path in written:
                 judged[one.path] = written[one.path]
@@ -552,6 +558,14 @@ class TrustedBase:
             or change.path in ordered
             or (change.path in agreed and is_agreed(change.path))
         )
+
+
+def _modules(differences: Iterable[Difference], texts: Mapping[str, bytes]) -> set[str]:
+    """Return the modules that the claimed sources newly declare."""
+    found: set[str] = set()
+    for path, *sides, _, _ in differences:
+        found |= {*new_modules(path, *(os.fsdecode(texts[c.object]) if c else "" for c in sides))}
+    return found
 
 
 def _listed(paths: Iterable[str], context: Context) -> frozenset[str]:

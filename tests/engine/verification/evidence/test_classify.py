@@ -7,8 +7,10 @@ from ralph_tui.engine.verification.evidence.classify import (
     Side,
     classify,
     judged_content,
+    with_other_values,
 )
 from ralph_tui.engine.verification.evidence.marks import new_suppressions, without_new_marks
+from ralph_tui.engine.verification.evidence.tests_inside import with_new_tests
 
 CONTEXT = Context(
     inputs={"scripts/e2e.sh", "check.py"},
@@ -64,6 +66,7 @@ def test_the_side_of_a_changed_file(path: str, side: Side) -> None:
         ("notes.txt", Side.PRODUCT), ("locale/de.json", Side.PRODUCT), ("tests/test_new.py", Side.CHECK),
         ("json.py", Side.CHECK), ("src/requests/__init__.py", Side.CHECK), ("src/jsonish.py", Side.PRODUCT),
         (".npmrc", Side.CHECK), (".husky/pre-commit", Side.CHECK), ("pytest.ini", Side.CHECK),
+        ("build.rs", Side.PRODUCT),
     ],
 )  # fmt: skip
 def test_the_side_of_a_new_file(path: str, side: Side) -> None:
@@ -119,6 +122,8 @@ def test_what_means_the_same_is_no_change(path: str, old: str, new: str, same: b
         ("package.json", '{"scripts": {"test": "jest"}}', '{"scripts": {"test": "true"}}', Side.CHECK),
         ("go.mod", "module m\n", "module m\n\nrequire x v1\n", Side.PRODUCT),
         ("go.mod", "module m\n", "module m\n\nreplace x => ./x\n", Side.CHECK),
+        ("Cargo.toml", '[workspace]\nmembers = ["a"]\n', '[workspace]\nmembers = ["a", "b"]\n', Side.PRODUCT),
+        ("Cargo.toml", '[workspace]\nmembers = ["a", "b"]\n', '[workspace]\nmembers = ["b", "c"]\n', Side.CHECK),
     ],
 )  # fmt: skip
 def test_dependencies_are_product_and_settings_are_not(
@@ -175,6 +180,41 @@ def test_a_build_that_only_lists_new_sources_is_product() -> None:
     listed, ran = old.replace(b"l.c", b"l.c add.c"), old.replace(b"sh bin", b"sh add.c bin")
     assert classify("Makefile", old, listed, context).side is Side.PRODUCT
     assert classify("Makefile", old, ran, context).side is Side.CHECK
+    more = listed.replace(b"\tsh", b"\t-sh") + b"tests: add\n\t./add\n"
+    assert classify("Makefile", old, more, context).side is Side.CHECK
+    assert judged_content("Makefile", Side.CHECK, old, more, context) == listed
+
+
+def test_the_judge_tree_lists_the_sources_of_the_claim_in_the_build_of_the_base() -> None:
+    context = Context(compiled=({"one.c"}, {"sum.c", "max.c"}))
+    old = b"add_library(total\n  src/one.c\n  src/two.c)\nadd_test(NAME a COMMAND a)\n"
+    new = b"add_library(total\n  src/sum.c\n  src/two.c\n  src/max.c)\nadd_test(NAME a COMMAND true src/max.c)\n"
+    held = judged_content("CMakeLists.txt", Side.CHECK, old, new, context)
+    assert held == new.replace(b"true src/max.c", b"a")
+
+
+def test_other_values_leave_the_names_of_variables() -> None:
+    kept = b'    if (getenv("SKIP_SLOW")) return 0;\n'
+    assert with_other_values(kept) == kept
+    assert with_other_values(b'    same(text, "SKIP_SLOW");\n') != kept
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "held"),
+    [
+        ("src/lib.rs", "fn f() {}\n", "pub mod sum;\nfn f() { g() }\n", "fn f() {}\npub mod sum;\n"),
+        ("src/sum.rs", None, f"fn g() {{}}\n{RUST}", RUST),
+        ("src/sum/mod.rs", None, "fn g() {}\n", "\n"),
+        ("src/other.rs", None, f"fn g() {{}}\n{RUST}", None),
+        ("src/lib.rs", "mod sum { fn g() {} }\n", "mod sum;\n", "mod sum { fn g() {} }\n"),
+        ("src/sum.rs", "fn g() {}\n", "fn g() {}\n#[cfg(test)]\nmod tests;\n", "fn g() {}\n#[cfg(test)]\nmod tests;\n"),
+    ],
+)  # fmt: skip
+def test_the_product_of_the_base_has_the_tests_of_new_modules(
+    path: str, old: str | None, new: str, held: str | None
+) -> None:
+    found = with_new_tests(path, old.encode() if old else None, new.encode(), {"sum"})
+    assert (found.decode().strip() if found else None) == (held.strip() if held else held)
 
 
 def test_the_judge_tree_has_new_dependencies_and_the_settings_of_the_base() -> None:
