@@ -324,9 +324,10 @@ _VALUE = re.compile(
 )
 """A number, or a text in quotes that is no path and no `__main__`. Zero is left, because it is a status or a bound as well."""
 _LOADS = re.compile(
-    r"\b(?:require\w*|import|use|using|include|source|from|load|open|package|plan|env::var|(?i:\w*env(?:iron)?))\b"
+    r"""\b(?:require\w*|import|use|using|include|source|from|load|open|package|plan|env::var|(?i:\w*env(?:iron)?))\b"""
+    r"""|^\s*(?:[\w.]+\s+)?"[^"]*"\s*$"""
 )
-"""Words beside names of modules, files and variables of the environment, which are no values."""
+"""A line that loads something, such as one of Go's imports, or that names a variable of the environment: it has no values."""
 
 
 def with_other_values(data: bytes) -> bytes:

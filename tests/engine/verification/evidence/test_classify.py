@@ -193,8 +193,8 @@ def test_the_judge_tree_lists_the_sources_of_the_claim_in_the_build_of_the_base(
     assert held == new.replace(b"true src/max.c", b"a")
 
 
-def test_other_values_leave_the_names_of_variables() -> None:
-    kept = b'    if (getenv("SKIP_SLOW")) return 0;\n'
+def test_other_values_leave_the_names_of_variables_and_modules() -> None:
+    kept = b'    if (getenv("SKIP_SLOW")) return 0;\nimport (\n\t"testing"\n\n\tsum "example.org/m"\n)\n'
     assert with_other_values(kept) == kept
     assert with_other_values(b'    same(text, "SKIP_SLOW");\n') != kept
 
