@@ -330,11 +330,17 @@ _LOADS = re.compile(
 """A line that loads something, such as one of Go's imports, or that names a variable of the environment: it has no values."""
 
 
-def with_other_values(data: bytes) -> bytes:
-    """Return a test with other numbers and texts, each changed by another number, so that no assertion about them holds."""
+def with_other_values(data: bytes, names: Collection[str] = ()) -> bytes:
+    """Return a test with other numbers and texts, each changed by another number, so that no assertion about them holds.
+
+    Args:
+        names: Texts that are no values, such as those of modules that a runner loads.
+    """
     count = itertools.count(7, 2)
 
     def other(match: re.Match[str]) -> str:
+        if match[0] in names:
+            return match[0]
         number = next(count)
         return str(int(match[0]) + number) if match[0].isdecimal() else f"{match[0]}{number}"
 

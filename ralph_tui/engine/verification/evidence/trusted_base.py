@@ -240,11 +240,12 @@ class TrustedBase:
         """Return the test sources of the judge tree, and products with own tests, with other numbers and texts in them."""
         held = {**self._contents(inspection.claim), **inspection.judged}
         paths = filter(is_source, sorted(inspection.originals | inspection.product.keys()))
+        names = {PurePosixPath(path).stem for path in inspection.originals}
         found = {}
         for path, kept in islice(((path, held.get(path)) for path in paths), _MOST_TESTS):
             data = self.read(kept) if kept else b""
             is_test = path in inspection.originals or has_own_tests(os.fsdecode(data))
-            if kept and is_test and (other := with_other_values(data)) != data:
+            if kept and is_test and (other := with_other_values(data, names)) != data:
                 found[path] = self.trees.put(other, kept.mode)
         return found
 
