@@ -1,4 +1,12 @@
-"""A check box is found with the place of its character; what only looks like one is no box, and may be told."""
+"""A check box is found with the place of its character; what only looks like one is no box, and may be told.
+
+`boxes.txt` has texts, and below each its boxes.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,9 +17,7 @@ from ralph_tui.interop.formats import edited
 from ralph_tui.interop.markdown.boxes import read_boxes
 from tests.harness.effort import effort
 
-
-def marks(text: str) -> list[str]:
-    return [f"{box.mark}{box.text}" for box in read_boxes(text).boxes]
+BOXES = Path(__file__).with_name("boxes.txt")
 
 
 def test_a_box_knows_its_place_its_headings_and_its_lines() -> None:
@@ -27,83 +33,31 @@ def test_a_box_knows_its_place_its_headings_and_its_lines() -> None:
     assert (three.is_done, three.text, document.title) == (True, "three", "T")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "```\n- [ ] x\n```",
-        "````\n```\n- [ ] x\n````",
-        "~~~ md\n- [ ] x\n~~~",
-        "- a\n  ```\n  - [ ] x\n  ```",
-        "<!-- - [ ] x -->",
-        "<!--\n- [ ] x\n-->",
-        "text <!-- a\n- [ ] x -->",
-        "---\na: 1\n---\n",
-        "- \\[ ] x",
-        "- [x](https://example.org)",
-        "- [x]: https://example.org",
-        "- [x][ref]",
-        "- [1] reference",
-        "- [-]minus",
-        "x - [ ] y",
-    ],
-)
-def test_what_is_no_box(text: str) -> None:
-    document = read_boxes(text)
-    assert (document.boxes, document.malformed, document.unclosed) == ([], [], None)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("- [ ] x <!-- why -->", [" x"]),
-        ("- [ ] `<!--` and\n- [ ] y", [" `<!--` and", " y"]),
-        ("<!-->\n- [ ] y", [" y"]),
-        ("```a`b\n- [ ] y", [" y"]),
-        ("<details>\n- [ ] y\n</details>", [" y"]),
-        ("## T\n\n    - [ ] y", [" y"]),
-        ("1) [x] y", ["xy"]),
-        ("- [✔️] y", ["✔️y"]),
-        ("- [-] y", ["-y"]),
-        ("- [\u00a0] y", ["\u00a0y"]),
-        ("- [ ]y", [" y"]),
-        ("- [ ]\n  y", [" "]),
-        ("---\n- [ ] y\n---", [" y"]),
-        ("---\n- [ ] y", [" y"]),
-        ("-\t[ ]\ty\u2028z", [" y\u2028z"]),
-    ],
-)
-def test_what_is_a_box(text: str, found: list[str]) -> None:
-    assert marks(text) == found
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["- []", "- [ x] a", "- [x ] a", "- [  ] a", "* [] a", "-[ ] a", "1.[x]", "- [ Task", "- [x"],
-)
-def test_what_is_half_a_box_is_told_with_its_line(line: str) -> None:
-    document = read_boxes(f"- [ ] whole\n{line}\n")
-    assert [(half.line, half.shown) for half in document.malformed] == [(2, line)]
-    assert len(document.boxes) == 1
-
-
-@pytest.mark.parametrize("line", ["| 1 | [ ] |", "> - [ ] a", "[ ] a", "- - [x] a"])
-def test_a_box_that_stands_elsewhere_is_told(line: str) -> None:
-    assert read_boxes(f"text\n\n{line}\n").boxes_outside_lists == [3]
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "kind"),
-    [("a\n```\n- [ ] b", 2, "code block"), ("\n\n<!--\n- [ ] b", 3, "HTML comment")],
-)
-def test_what_hides_boxes_to_the_end_is_told(text: str, line: int, kind: str) -> None:
-    unclosed = read_boxes(text).unclosed
-    assert unclosed == (line, kind)
-    assert read_boxes(text.replace("- [ ] b", "b")).unclosed is None
-
-
 def test_a_box_belongs_to_the_item_that_it_is_nested_in() -> None:
     text = "- [ ] a\n- plain\n  - [ ] b\n- [ ] c\n  - plain\n    - [ ] d\n   - [ ] e\n\ntext\n\n  - [ ] f\n"
     assert [box.parent for box in read_boxes(text).boxes] == [None, None, None, 2, 2, None]
+
+
+def told(text: str) -> Iterator[str]:
+    document = read_boxes(text)
+    yield from (f"line {box.line}: {box.mark!r} {box.text!r}" for box in document.boxes)
+    yield from (f"line {half.line}: half a box: {half.shown}" for half in document.malformed)
+    yield from (f"line {line}: a box elsewhere" for line in document.boxes_outside_lists)
+    if document.unclosed:
+        yield "line {}: a {} that hides boxes to the end".format(*document.unclosed)
+
+
+def test_each_text_has_the_boxes_that_stand_below_it(pytestconfig: pytest.Config) -> None:
+    before, now = BOXES.read_text(encoding="utf-8"), ""
+    for line in before.splitlines():
+        if not line.startswith(" "):
+            now += f"{line}\n"
+            text = re.sub(r"\\(n|t|u....)", lambda sign: json.loads(f'"{sign[0]}"'), line)
+            shown = () if line.startswith("# ") else told(text)
+            now += "".join(f"    {one}\n" for one in shown)
+    if pytestconfig.option.update_snapshots:
+        BOXES.write_text(now, encoding="utf-8")
+    assert now == BOXES.read_text(encoding="utf-8")
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([" ", "x", "X"])), min_size=1))
