@@ -7,8 +7,7 @@ could read as anything but a plain word is not offered, and special characters a
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import UnionType
-from typing import TYPE_CHECKING, Literal, get_args, get_origin
+from typing import TYPE_CHECKING
 
 import typer
 from typer import _completion_shared
@@ -83,34 +82,10 @@ def features(context: typer.Context, incomplete: str) -> Offers:
     return _offered(((name, "") for name in found), incomplete)
 
 
-def demos(incomplete: str) -> Offers:
-    from ralph_tui.demo.scenario_loader import shipped_scenarios
-
-    return _offered(((name, "") for name in shipped_scenarios()), incomplete)
-
-
 def setting_names(incomplete: str) -> Offers:
     from ralph_tui.config.setting_names import description, known_keys
 
     return _offered(((key, description(key)) for key in known_keys()), incomplete)
-
-
-def setting_values(context: typer.Context, incomplete: str) -> Offers:
-    from ralph_tui.config.setting_names import known_keys
-
-    field = known_keys().get(str(context.params.get("key", "")))
-    values = _values(field.annotation) if field else ()
-    return _offered(((value, "") for value in values), incomplete)
-
-
-def _values(kind: object) -> tuple[str, ...]:
-    if kind is bool:
-        return ("true", "false")
-    if get_origin(kind) is Literal:
-        return tuple(str(value) for value in get_args(kind))
-    if isinstance(kind, UnionType):
-        return tuple(value for part in get_args(kind) for value in _values(part))
-    return ()
 
 
 # --- the scripts that shells load ---

@@ -93,7 +93,7 @@ class _DescribedGenerator(GenerateJsonSchema):
             if name in about:
                 field.setdefault("description", about[name])
         if text := inspect.getdoc(schema["cls"]):
-            made["description"] = _plain(text.split("\nAttributes:")[0])
+            made["description"] = _plain(text)
         if "const" in fields.get("type", {}):  # it identifies the event of a line
             made["required"] = ["type", *made.get("required", ())]
         return made
@@ -130,7 +130,7 @@ def field_docstrings(model: type) -> dict[str, str]:
 @cache
 def _own_docstrings(model: type) -> dict[str, str]:
     """Read the source of a class, once for all that inherit from it."""
-    found = _attributes_section(inspect.getdoc(model) or "")
+    found: dict[str, str] = {}
     tree = ast.parse(textwrap.dedent(inspect.getsource(model)))
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
     for field, after in pairwise(body):
@@ -140,20 +140,6 @@ def _own_docstrings(model: type) -> dict[str, str]:
             text = after.value.value
             if isinstance(text, str):
                 found[field.target.id] = _plain(text)
-    return found
-
-
-def _attributes_section(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    name = ""
-    for line in text.partition("Attributes:\n")[2].splitlines():
-        if line.startswith("    ") and not line.startswith("     ") and ":" in line:
-            name, _, about = line.strip().partition(": ")
-            found[name] = about
-        elif line.startswith("     ") and name:
-            found[name] += f" {line.strip()}"
-        elif line.strip():
-            break
     return found
 
 

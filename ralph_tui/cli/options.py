@@ -38,6 +38,18 @@ CENT = 0.01
 """The smallest cost limit, in US dollars."""
 
 
+def yes_option(what: str) -> object:
+    return typer.Option("--yes", "-y", help=what)
+
+
+def cost_option(what: str, name: str = "--max-cost") -> object:
+    return typer.Option(name, metavar="USD", min=CENT, help=what)
+
+
+def model_option(what: str, name: str = "--model") -> object:
+    return typer.Option(name, metavar="NAME", help=what)
+
+
 def examples(*commands: str) -> str:
     """Return the examples at the end of a command's help; the backspace makes Click keep the line breaks."""
     return "\b\n" + "\n".join(f"Example: {command}" for command in commands)
@@ -114,17 +126,13 @@ class RunOptions:
     ] = None
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            help="The building model; the planning model for discover, plan and regenerate-plan.",
+        model_option(
+            "The building model; the planning model for discover, plan and regenerate-plan."
         ),
     ] = None
     max_cost: Annotated[
         float | None,
-        typer.Option(
-            "--max-cost", metavar="USD", min=CENT, help="Stop when this run has cost this much."
-        ),
+        cost_option("Stop when this run has cost this much."),
     ] = None
     reset_circuit: Annotated[
         bool,

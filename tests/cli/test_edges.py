@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.agent.login import check_login, login
 from ralph_tui.cli.console import no_screen
-from ralph_tui.cli.doctor.preflight import check_login, login
 from ralph_tui.cli.main import QUICK
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.store.crash_reports import write_report

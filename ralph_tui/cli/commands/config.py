@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_tui.cli.completion import setting_names, setting_values
+from ralph_tui.cli.completion import setting_names
 from ralph_tui.cli.console import agreed, note, out, out_json, out_table
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples, yes_option
 from ralph_tui.cli.project_lookup import find_project, project_directory
 from ralph_tui.domain.formatting import plural
 
@@ -72,7 +72,6 @@ def set_value(
         typer.Argument(
             metavar="VALUE",
             help="The new value. Write a list as [one, two].",
-            autocompletion=setting_values,
         ),
     ],
     project_root: ProjectRoot = None,
@@ -98,7 +97,7 @@ def import_settings(
         typer.Argument(metavar="FILE", help="Wiggum's default.json or Ralph Hybrid's config.yaml."),
     ],
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before importing.")] = False,
+    yes: Annotated[bool, yes_option("Do not ask before importing.")] = False,
     as_json: AsJson = False,
     project_root: ProjectRoot = None,
 ) -> None:

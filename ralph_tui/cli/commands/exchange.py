@@ -6,7 +6,7 @@ import typer
 
 from ralph_tui.cli.completion import features
 from ralph_tui.cli.console import note, out, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, chosen_feature, examples
+from ralph_tui.cli.options import AsJson, ProjectRoot, chosen_feature, examples, yes_option
 from ralph_tui.cli.project_lookup import controls_of, find_project, find_root
 from ralph_tui.cli.run.import_dialog import ask, finish, show
 from ralph_tui.domain.errors import RalphError
@@ -59,7 +59,7 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would change.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before importing.")] = False,
+    yes: Annotated[bool, yes_option("Do not ask before importing.")] = False,
     into: Annotated[
         str | None,
         typer.Option(

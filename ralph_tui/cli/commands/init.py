@@ -11,7 +11,7 @@ import typer
 
 from ralph_tui.cli.console import is_at_terminal, note, out
 from ralph_tui.cli.doctor.preflight import plan_of_another, uv_version
-from ralph_tui.cli.options import CENT, ProjectRoot, examples
+from ralph_tui.cli.options import ProjectRoot, cost_option, examples, model_option, yes_option
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
 from ralph_tui.domain.formatting import plural
@@ -197,20 +197,12 @@ def init(  # noqa: PLR0913 - an option of the command for each
             "--ask", help="With --from: let the model ask questions and write specs first."
         ),
     ] = False,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME", help="With --from: the model that plans."),
-    ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", metavar="USD", min=CENT, help="With --from: the maximum cost."),
-    ] = None,
+    model: Annotated[str | None, model_option("With --from: the model that plans.")] = None,
+    max_cost: Annotated[float | None, cost_option("With --from: the maximum cost.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be written.")
     ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask before writing, or about the cost.")
-    ] = False,
+    yes: Annotated[bool, yes_option("Do not ask before writing, or about the cost.")] = False,
 ) -> None:
     """Set up ralph in a project.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import out, out_facts, out_json, out_table
-from ralph_tui.cli.options import CENT, AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import AsJson, ProjectRoot, cost_option, examples, model_option
 from ralph_tui.cli.project_lookup import find_project, owner_of, read_project
 from ralph_tui.domain.errors import RalphError
 
@@ -26,28 +26,16 @@ def limits(
             "--max-iterations", metavar="N", min=1, help="Maximum iterations in this run."
         ),
     ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", metavar="USD", min=CENT, help="Maximum cost of this run."),
-    ] = None,
+    max_cost: Annotated[float | None, cost_option("Maximum cost of this run.")] = None,
     iteration_cost: Annotated[
-        float | None,
-        typer.Option(
-            "--iteration-cost", metavar="USD", min=CENT, help="Maximum cost of one iteration."
-        ),
+        float | None, cost_option("Maximum cost of one iteration.", "--iteration-cost")
     ] = None,
     total_cost: Annotated[
-        float | None,
-        typer.Option(
-            "--total-cost", metavar="USD", min=CENT, help="Maximum cost of the whole project."
-        ),
+        float | None, cost_option("Maximum cost of the whole project.", "--total-cost")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="The model that builds.")
-    ] = None,
+    model: Annotated[str | None, model_option("The model that builds.")] = None,
     planning_model: Annotated[
-        str | None,
-        typer.Option("--planning-model", metavar="NAME", help="The model that plans."),
+        str | None, model_option("The model that plans.", "--planning-model")
     ] = None,
     project_root: ProjectRoot = None,
 ) -> None:

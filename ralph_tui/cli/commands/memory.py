@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import note, out, out_facts, out_json
-from ralph_tui.cli.options import CENT, AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import (
+    AsJson,
+    ProjectRoot,
+    cost_option,
+    examples,
+    model_option,
+    yes_option,
+)
 from ralph_tui.cli.project_lookup import find_project, read_project
 from ralph_tui.domain.errors import RalphError
 
@@ -48,19 +55,9 @@ def memory(  # noqa: PLR0913 - an option of the command for each
             "--compact", help="Let the planning model shorten the learnings. This costs money."
         ),
     ] = False,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME", help="With --compact: the model to use."),
-    ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(
-            "--max-cost", metavar="USD", min=CENT, help="With --compact: the maximum cost."
-        ),
-    ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="With --compact: do not ask about the cost.")
-    ] = False,
+    model: Annotated[str | None, model_option("With --compact: the model to use.")] = None,
+    max_cost: Annotated[float | None, cost_option("With --compact: the maximum cost.")] = None,
+    yes: Annotated[bool, yes_option("With --compact: do not ask about the cost.")] = False,
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:

@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.completion import every_task
 from ralph_tui.cli.console import agreed, note, out, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples, yes_option
 from ralph_tui.cli.project_lookup import controls_of, find_project, start_directory
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.formatting import plural
@@ -37,7 +37,7 @@ def reset(
     keep_specs: Annotated[
         bool, typer.Option("--keep-specs", help="Keep the specs that ralph wrote.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before removing.")] = False,
+    yes: Annotated[bool, yes_option("Do not ask before removing.")] = False,
     project_root: ProjectRoot = None,
 ) -> None:
     """Remove the plan, state, memory and journal to start over.
@@ -104,7 +104,7 @@ def undo(
         ),
     ],
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before undoing.")] = False,
+    yes: Annotated[bool, yes_option("Do not ask before undoing.")] = False,
     as_json: AsJson = False,
     project_root: ProjectRoot = None,
 ) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from ralph_tui.cli.completion import blocked_tasks, held_tasks, open_tasks
 from ralph_tui.cli.console import out
-from ralph_tui.cli.options import CENT, ProjectRoot, examples
+from ralph_tui.cli.options import ProjectRoot, cost_option, examples, model_option, yes_option
 from ralph_tui.cli.project_lookup import controls_of, find_project
 from ralph_tui.domain.errors import RalphError
 
@@ -54,10 +54,7 @@ After = Annotated[
     ),
 ]
 Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model", metavar="NAME", help="The model for this task; `none` is the configured one."
-    ),
+    str | None, model_option("The model for this task; `none` is the configured one.")
 ]
 Tokens = Annotated[
     int | None,
@@ -241,15 +238,9 @@ def add(  # noqa: PLR0913 - an option of the command for each
     after: After = None,
     model: Model = None,
     tokens: Tokens = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", metavar="USD", min=CENT, help="With --plan: the maximum cost."),
-    ] = None,
+    max_cost: Annotated[float | None, cost_option("With --plan: the maximum cost.")] = None,
     yes: Annotated[
-        bool,
-        typer.Option(
-            "--yes", "-y", help="With --plan: do not ask about the cost or the new tasks."
-        ),
+        bool, yes_option("With --plan: do not ask about the cost or the new tasks.")
     ] = False,
     project_root: ProjectRoot = None,
 ) -> None:

@@ -5,10 +5,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph_tui.agent.login import LOGIN_HINT, check_address, check_login, login
+from ralph_tui.agent.login import check_address, check_login
 from ralph_tui.domain.errors import SetupError
-
-__all__ = ["LOGIN_HINT", "check_login", "login"]
 
 if TYPE_CHECKING:
     from ralph_tui.config.settings import Settings
