@@ -30,11 +30,11 @@ from ralph_tui.tui.screens.dialogs.menu import TASK_LETTERS, TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.preview import UndoDialog
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog
-from ralph_tui.tui.screens.dialogs.split_task import SplitTask
 from ralph_tui.tui.screens.dialogs.text_input import (
     GuidanceDialog,
     ReplanDialog,
     RequestDialog,
+    SplitTask,
     ValueDialog,
 )
 from ralph_tui.tui.screens.pages.features import FeaturesPage

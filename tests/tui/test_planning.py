@@ -22,7 +22,7 @@ from ralph_tui.tui.screens.dialogs.edit_task import (
     parse_fields,
 )
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
-from ralph_tui.tui.screens.dialogs.split_task import SplitTask
+from ralph_tui.tui.screens.dialogs.text_input import SplitTask
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, through_the_menu, toasts, until
 from tests.tui.test_keys import ralph

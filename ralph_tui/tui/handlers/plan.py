@@ -17,8 +17,7 @@ from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
 from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask, Save, TypedFields
 from ralph_tui.tui.screens.dialogs.preview import undo_work
-from ralph_tui.tui.screens.dialogs.split_task import SplitTask
-from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
+from ralph_tui.tui.screens.dialogs.text_input import SplitTask, ValueDialog
 
 
 class PlanHandlers:

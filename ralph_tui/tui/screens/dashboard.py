@@ -51,11 +51,11 @@ from ralph_tui.tui.widgets.status_panels import (
     CostPanel,
     PreviewPanel,
     StatusPane,
+    StatusStrip,
     StepsPanel,
     VerificationPanel,
     task_cost,
 )
-from ralph_tui.tui.widgets.status_strip import StatusStrip
 from ralph_tui.tui.widgets.stream import Stream
 from ralph_tui.tui.widgets.tabs import PANES, PaneTabs
 

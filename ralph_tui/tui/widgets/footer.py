@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from textual.content import Content
 from textual.geometry import Size
@@ -13,7 +13,7 @@ from ralph_tui.present.text.key_hints import HintPiece, Keys, foot_lines, key_la
 from ralph_tui.present.text.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.commands.availability import CommandContext, is_done, is_empty
 from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.commands.registry import BY_NAME, COMMANDS, WHEN_DONE, WHEN_EMPTY
+from ralph_tui.tui.commands.registry import BY_NAME, COMMANDS, WHEN_DONE, WHEN_EMPTY, name_of
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.styled import StyledWidget, pressing
 
@@ -83,6 +83,11 @@ def _key(key: str, label: str) -> Link:
     return (f"{_PRESS}{key}", (Span(key_label(key), Tone.ACCENT), Span(words)))
 
 
+def command_link(command: Command, keys: Keys, label: str) -> Link:
+    key = Span(keys.label(name_of(command)), Tone.ACCENT)
+    return command.name, (key, Span(f" {label}", Tone.TEXT))
+
+
 class DashboardFooter(FooterLine):
     """The footer of the dashboard."""
 
@@ -98,8 +103,7 @@ class DashboardFooter(FooterLine):
         for command in _offered(now):
             label = command.footer_label(now)
             if label and command.name != "help" and not command.disabled(now):
-                key = self.app.keys.label(command.name)
-                yield command.name, (Span(key, Tone.ACCENT), Span(f" {label}", Tone.TEXT))
+                yield command_link(command, self.app.keys, label)
 
 
 def _offered(now: CommandContext) -> list[Command]:
@@ -108,25 +112,14 @@ def _offered(now: CommandContext) -> list[Command]:
     return sorted((c for c in COMMANDS if c.footer), key=lambda c: c.rank)
 
 
-class FooterItem(NamedTuple):
-    """A command in a footer."""
-
-    name: str
-    key: str
-    label: str
-    usable: bool
-
-
 class PageFooter(FooterLine):
     """The footer of a page."""
 
-    items: reactive[tuple[FooterItem, ...]] = reactive(())
-    """The commands, the most important first."""
+    items: reactive[tuple[Link, ...]] = reactive(())
+    """The usable commands, the most important first."""
 
     def commands(self) -> Iterable[Link]:
-        for item in self.items:
-            if item.usable and item.name != "help":
-                yield item.name, (Span(item.key, Tone.ACCENT), Span(f" {item.label}", Tone.TEXT))
+        return self.items
 
 
 class DialogFooter(StyledWidget):

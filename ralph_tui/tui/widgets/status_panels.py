@@ -1,4 +1,4 @@
-"""The status pane and its panels: context, cost, breaker, verification, changed files."""
+"""The status pane and its panels: context, cost, breaker, verification, changed files; and the same in one line."""
 
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
@@ -42,6 +42,7 @@ from ralph_tui.present.text.spans import (
 from ralph_tui.present.text.status_labels import BREAKER, RECEIPT, STEP, ZONE, Look
 from ralph_tui.present.timeline.changed_files import FileChange
 from ralph_tui.present.timeline.entry_lines import receipt_note
+from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.scroll_text import ScrollText
 from ralph_tui.tui.widgets.styled import StyledWidget
 
@@ -460,3 +461,54 @@ class StatusPane(ScrollText):
             state = f" ({panel.border_subtitle})" if panel.border_subtitle else ""
             blocks.append("\n".join((f"{panel.TITLE}{state}", *(f"  {text}" for text in lines))))
         return "\n\n".join(blocks) + "\n"
+
+
+class StatusStrip(StyledWidget):
+    """Shows the panels in one line, for when they are not beside the stream; the last are left out first."""
+
+    view: reactive[LoopView] = reactive(LoopView())
+    left: reactive[Forecast | None] = reactive(None)
+
+    def on_click(self) -> None:
+        self.post_message(LinkLine.Followed("status"))
+
+    def render(self) -> Content:
+        if not self.view.is_known:
+            return Content("")
+        width = max(20, self.content_size.width)
+        shown: list[Span] = []
+        for field in self._fields():
+            longer = [*shown, Span("   "), *field] if shown else field
+            if width_of(longer) > width:
+                break
+            shown = longer
+        return self.content([shown])
+
+    def _fields(self) -> list[list[Span]]:
+        view = self.view
+        spent = f"{money(view.costs.session)}/{limit(view.limits.per_session)}"
+        failures = f"{view.breaker.failure_count}/{view.breaker.max_consecutive_failures}"
+        gate = gate_look(view.gate_task_id, passed=view.gate_passed, past=view.gate_is_past)
+        return [
+            self._field("context", f"{view.budget.percent:.0f} %", ZONE[view.budget.zone]),
+            self._field("cost", spent, cost_look(view.costs, view.limits), word=False),
+            self._field("breaker", failures, breaker_look(view.breaker)),
+            self._field("gate", "", gate),
+            *self._forecast(),
+        ]
+
+    def _forecast(self) -> list[list[Span]]:
+        left = self.left
+        if left is None or not (left.open_tasks and left.finished):
+            return []
+        estimate = f"about {money(left.cost_usd)}, {duration(left.seconds)}"
+        return [[Span("to finish ", Tone.MUTED), Span(estimate)]]
+
+    def _field(self, name: str, figure: str, look: Look, *, word: bool = True) -> list[Span]:
+        glyph = getattr(self.app.glyphs, look.glyph)
+        described = f" {look.word}" if word or look.tone is not Tone.OK else ""
+        return [
+            Span(f"{name} ", Tone.MUTED),
+            Span(f"{figure} " if figure else ""),
+            Span(f"{glyph}{described}", look.tone),
+        ]

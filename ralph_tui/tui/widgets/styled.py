@@ -5,6 +5,7 @@ of every widget at each change, and nine for each of a dozen widgets took half t
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -84,7 +85,9 @@ class StyledWidget(Widget):
 
     def content(self, lines: Iterable[Line]) -> Content:
         """Return lines as content; their text is never parsed as markup."""
-        return to_content(map(self.adapted, lines), self._visual_on)
+        return to_content(
+            map(self.adapted, lines), lambda tone, ground: self.visual(tone, None, ground)
+        )
 
     def adapted(self, line: Line) -> Line:
         if self.app.glyphs.unicode:
@@ -94,9 +97,6 @@ class StyledWidget(Widget):
             Span(text.replace("…", ellipsis).encode("ascii", "replace").decode("ascii"), tone)
             for text, tone in line
         ]
-
-    def _visual_on(self, tone: Tone, ground: Tone | None) -> Style:
-        return self.visual(tone, None, ground)
 
     def visual(
         self, tone: Tone, background: Color | None = None, ground: Tone | None = None
@@ -191,7 +191,7 @@ class StyledLines(StyledWidget):
 
 def to_segments(line: Line, style_of: Callable[[Tone, Tone | None], RichStyle]) -> list[Segment]:
     return [
-        Segment(flat(text), _segment_style(text, tone, style_of(tone, ground)))
+        Segment(flat(text), _keyed(text, tone, style_of(tone, ground)))
         for text, tone, ground in _grounded(line)
     ]
 
@@ -207,8 +207,11 @@ def _grounded(line: Line) -> Iterator[tuple[str, Tone, Tone | None]]:
             yield text, tone, ground
 
 
-def _segment_style(text: str, tone: Tone, style: RichStyle) -> RichStyle:
-    return style + RichStyle.from_meta(pressing(text)) if tone is Tone.KEY else style
+_Style = TypeVar("_Style", RichStyle, Style)
+
+
+def _keyed(text: str, tone: Tone, style: _Style) -> _Style:
+    return style + type(style).from_meta(pressing(text)) if tone is Tone.KEY else style
 
 
 def pressing(label: str) -> dict[str, str]:
@@ -220,14 +223,10 @@ def to_content(lines: Iterable[Line], style_of: Callable[[Tone, Tone | None], St
     rows = [
         Content.assemble(
             *(
-                (flat(text), _content_style(text, tone, style_of(tone, ground)))
+                (flat(text), _keyed(text, tone, style_of(tone, ground)))
                 for text, tone, ground in _grounded(line)
             )
         )
         for line in lines
     ]
     return Content("\n").join(rows)
-
-
-def _content_style(text: str, tone: Tone, style: Style) -> Style:
-    return style + Style.from_meta(pressing(text)) if tone is Tone.KEY else style

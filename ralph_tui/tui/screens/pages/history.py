@@ -7,7 +7,6 @@ History
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from textual import getters
 from textual.widget import Widget
@@ -37,13 +36,6 @@ from ralph_tui.tui.widgets.text_view import TextView
 VIEWS = ("sessions", "metrics")
 
 
-class _Past(NamedTuple):
-    """What was read: the newest sessions, or all of them."""
-
-    chronicle: RunHistory
-    table: Table
-
-
 class HistoryPage(Page):
     """Shows the run history in two views."""
 
@@ -57,7 +49,8 @@ class HistoryPage(Page):
     def __init__(self, library: JournalLibrary) -> None:
         super().__init__()
         self._library = library
-        self._past: _Past | None = None
+        self._table: Table | None = None
+        """The newest sessions, or all of them."""
         self._chronicle: RunHistory | None = None
         """Set once the whole journal has been read."""
         self._metrics: tuple[Metric, ...] | None = None
@@ -81,15 +74,15 @@ class HistoryPage(Page):
             self._known = known
             self.read(self._read_journal, self._take, group="history", failed=self._failed)
 
-    def _read_journal(self, progress: Progress) -> _Past:
+    def _read_journal(self, progress: Progress) -> tuple[RunHistory, Table]:
         if self._chronicle is None and (recent := self._library.recent()) is not None:
-            self.call_later(self._take_recent, _Past(recent, table_of(recent.iterations)))
+            self.call_later(self._take_recent, table_of(recent.iterations))
         chronicle = self._library.refresh(progress)
-        return _Past(chronicle, table_of(chronicle.iterations))
+        return chronicle, table_of(chronicle.iterations)
 
-    def _take_recent(self, past: _Past) -> None:
+    def _take_recent(self, table: Table) -> None:
         if self.is_attached and self._chronicle is None:
-            self._past = past
+            self._table = table
             self._show_text()
 
     def show_progress(self, group: str, at: int, size: int) -> None:
@@ -110,10 +103,10 @@ class HistoryPage(Page):
             self._show_message("The journal cannot be read.", Tone.BAD)
             self._show_text()
 
-    def _take(self, past: _Past) -> None:
+    def _take(self, past: tuple[RunHistory, Table]) -> None:
         if not self.is_attached:
             return
-        self._past, self._chronicle = past, past.chronicle
+        self._chronicle, self._table = past
         self._show_figures()
         self._show_text()
         self.refresh_keys()
@@ -152,11 +145,11 @@ class HistoryPage(Page):
     def _show_text(self) -> None:
         self.text.border_title = self.tabs.active
         self.text.border_subtitle = ""
-        known, glyphs = self._past, self.app.glyphs
-        if self.tabs.active == "sessions" and known is not None:
+        table, glyphs = self._table, self.app.glyphs
+        if self.tabs.active == "sessions" and table is not None:
             if self._chronicle is None:
                 self.text.border_subtitle = "newest sessions, still reading the rest"
-            self.text.show_made(lambda width: table_blocks(known.table, width, glyphs))
+            self.text.show_made(lambda width: table_blocks(table, width, glyphs))
         else:
             self.text.show_blocks(self._blocks())
         self.search_again()

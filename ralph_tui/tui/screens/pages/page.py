@@ -27,13 +27,13 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.commands.registry import COMMANDS, PAGE_COMMANDS, name_of
+from ralph_tui.tui.commands.registry import COMMANDS, PAGE_COMMANDS
 from ralph_tui.tui.host.saving import share
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.terminal.private import bind, forget_closed
 from ralph_tui.tui.theme.stylesheets import STYLES
-from ralph_tui.tui.widgets.footer import FooterItem, PageFooter
+from ralph_tui.tui.widgets.footer import Link, PageFooter, command_link
 from ralph_tui.tui.widgets.header import PageHead
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.search import Searchable, Searching
@@ -195,11 +195,10 @@ class Page(ModalScreen[None], Searching):
         if self.is_attached and self.query(PageFooter):
             self.bar.items = tuple(self._items())
 
-    def _items(self) -> Iterable[FooterItem]:
+    def _items(self) -> Iterable[Link]:
         for command in sorted(self.page_commands, key=lambda command: command.rank):
-            if command.footer and (label := self.label(command)):
-                key = self.app.keys.label(name_of(command))
-                yield FooterItem(command.name, key, label, not self.not_now(command.name))
+            if command.footer and not self.not_now(command.name):
+                yield command_link(command, self.app.keys, self.label(command))
 
     def on_link_line_followed(self, message: LinkLine.Followed) -> None:
         self.action_invoke(message.name)
