@@ -8,6 +8,7 @@ import pytest
 
 from ralph_tui.domain.plan.plan import TaskCommit, TaskStatus
 from ralph_tui.engine.control.undo import snapshots_of
+from ralph_tui.store.backup.check_store import CheckStore
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
@@ -55,12 +56,15 @@ def test_yes_undoes_it_and_json_says_what_was_done(root: Path) -> None:
 
 
 def test_an_undone_task_has_all_its_attempts_and_iterations_again(root: Path) -> None:
+    store = CheckStore(root)
+    store.save_outcomes("pytest", {"test_of_a": "passed"})
     used = {"retry_count": 2, "iterations": 9, "review_rejections": 1}
     project = Project(root)
     project.transact(lambda docs: docs.replacing(plan=docs.plan.with_task("a", **used)))
     assert inside("undo", "a", "--yes", cwd=root).returncode == 0
     undone = task_of(root, "a")
     assert (undone.retry_count, undone.iterations, undone.review_rejections) == (0, 0, 0)
+    assert store.outcomes("pytest") is None, "its tests are not missed"
 
 
 def test_a_task_that_is_called_like_an_iteration_is_meant_first(root: Path) -> None:

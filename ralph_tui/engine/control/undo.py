@@ -14,6 +14,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.plan_edits import NOTHING_CHANGED, find
+from ralph_tui.store.backup.check_store import CheckStore
 from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.store.export_records import followed_names
 from ralph_tui.store.feature_choice import layout_of
@@ -123,6 +124,7 @@ class Undo:
 
         docs = self._project.transact(change)
         self._project.mark_undone(shown.task_id, shown.iterations)
+        CheckStore(self._project.root).forget_outcomes()
         follow(docs.plan)
         # Last, so that an undo that is cut off before can be repeated.
         self._store.forget(shown.iterations)

@@ -443,8 +443,10 @@ def _not_prepared(command: str, output: str, root: Path) -> Obstacle | None:
                 hint = "Make a .venv in which the tests run, or name another command."
             return Obstacle(reason=one_line(match[0].lstrip(" \n\u00d7x"), 160), hint=hint)
     if match := _READ_ONLY.search(output):
-        hint = "If it is outside the project, name its directory in safety.sandbox_writable."
-        return Obstacle(reason=f"it cannot write {one_line(match[1], 160)}", hint=hint)
+        hint = "Choose another command, or name its directory in safety.sandbox_writable."
+        return Obstacle(
+            reason=f"it cannot write {one_line(match[1], 160)} in the sandbox", hint=hint
+        )
     return None
 
 

@@ -1,6 +1,8 @@
 """Store what ralph trusts about a project's checks outside the project, where no agent can write."""
 
+import contextlib
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -96,6 +98,11 @@ class CheckStore:
 
     def save_outcomes(self, command: str, outcomes: Mapping[str, str]) -> None:
         self._write(_outcomes_name(command), json.dumps(dict(outcomes)).encode())
+
+    def forget_outcomes(self) -> None:
+        """Forget the accepted tests, because the person changed files that may hold them."""
+        with contextlib.suppress(OSError, StoreError):
+            shutil.rmtree(self._home / "outcomes")
 
     def baseline(self) -> bytes | None:
         return self._read("baseline.json")

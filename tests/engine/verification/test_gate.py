@@ -215,6 +215,23 @@ async def test_where_a_check_is_required_a_gate_that_ran_nothing_refuses(tmp_pat
     assert receipt_text(refused).startswith("NOT YET")
 
 
+async def test_a_test_that_the_person_took_back_is_not_missed(tmp_path: Path) -> None:
+    first = "import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self): pass\n"
+    write(tmp_path, {"test_a.py": first, "b.py": ""})
+    gate = gate_of(tmp_path, UNITTEST, timeout=30, environment=check_environment())
+    gate.baseline.take("", await gate.examine_all())
+    task = Task(id="a", description="Add test_b")
+    await gate.begin("a", (task,))
+    write(tmp_path, {"test_a.py": f"{first}    def test_b(self): pass\n", "b.py": "b = 1\n"})
+    assert (await gate.run(task, "")).passed
+    await gate.accept(task)
+    await gate.end()
+    write(tmp_path, {"test_a.py": first, "b.py": ""})
+    await gate.begin("c", (other := Task(id="c", description="Set b"),))
+    write(tmp_path, {"b.py": "b = 2\n"})
+    assert [one.reason for one in (await gate.run(other, "")).receipts if not one.ok] == []
+
+
 async def test_a_first_claim_is_compared_with_the_tests_before_the_run(tmp_path: Path) -> None:
     test = "import unittest\nimport total\n\n\nclass TotalTest(unittest.TestCase):\n    def test_nothing(self): pass\n    def test_some(self): self.assertEqual(total.some, 3)\n"
     write(tmp_path, {"total.py": "some = 0\n", "test_total.py": test})

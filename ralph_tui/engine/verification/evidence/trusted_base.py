@@ -382,8 +382,10 @@ class TrustedBase:
             return now
         if record.left is None or record.left == now:
             return record.base
-        edited = {one.path: one.new for one in self.trees.differences(record.left, now)}
-        return self.trees.tree_with(record.base, edited)
+        found = self.trees.differences(record.left, now)
+        if any(one.old is not None for one in found):
+            self.store.forget_outcomes()
+        return self.trees.tree_with(record.base, {one.path: one.new for one in found})
 
     def _contents(self, tree: str) -> dict[str, Content]:
         if not tree:
