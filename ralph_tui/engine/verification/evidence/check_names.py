@@ -26,7 +26,7 @@ _SETTINGS_NAME = re.compile(
     r"|(jest|vitest|mocha|tests?)[._-]?setup\.\w+|setup[._-]?(tests?|jest|vitest|mocha)\.\w+"
     r"|global[._-]?(setup|teardown)\.\w+|bunfig\.toml|deno\.jsonc?|\.(?!(?:nvm|bash|zsh|vim)rc)[\w-]+rc(\.\w+)?"
     r"|\.(?!(?:git|docker|npm|helm)ignore)\w+ignore|\.[\w-]*lint|\.?[\w-]*lint(ci)?\.(ya?ml|jsonc?|toml)|\.?golangci\.(ya?ml|json|toml)|\.rubocop.*\.yml"
-    r"|\.env\.(test|testing|ci)|Cargo\.toml|rust-toolchain(\.toml)?|go\.mod|go\.work|phpunit\.xml(\.dist)?"
+    r"|\.env\.(test|testing|ci)|Cargo\.toml|rust-toolchain(\.toml)?|go\.mod|go\.work|phpunit\.xml(\.dist)?|junit-platform\.properties"
     r"|phpstan\.neon(\.dist)?|phpcs\.xml(\.dist)?|psalm\.xml|\.credo\.exs|\.scalafmt\.conf|\.rspec",
     re.IGNORECASE,
 )

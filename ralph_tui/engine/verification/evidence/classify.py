@@ -190,7 +190,8 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
     for what, names in _PLACES.items():
         if not names.isdisjoint(places):
             return f"is {what}" if what.startswith(("a ", "test")) else f"is in {what}"
-    settings = is_runner_settings(path) or is_recipe(name) or _STEERS.fullmatch(name)
+    settings = is_runner_settings(path) or is_recipe(name)
+    settings |= _STEERS.fullmatch(name) is not None and "main/resources" not in path
     hidden = name.startswith(".") and not is_source(name)
     if old is None and name == "build.rs":
         return ""  # what it generates, no test had before
@@ -324,10 +325,10 @@ _VALUE = re.compile(
 )
 """A number, or a text in quotes that is no path and no `__main__`. Zero is left, because it is a status or a bound as well."""
 _LOADS = re.compile(
-    r"""\b(?:require\w*|import|use|using|include|source|from|load|open|package|plan|env::var|(?i:\w*env(?:iron)?))\b"""
+    r"""\b(?:require\w*|import|use|using|include|source|from|load|open|package|plan|done_testing|assertions|env::var|(?i:\w*env(?:iron)?))\b"""
     r"""|^\s*(?:[\w.]+\s+)?"[^"]*"\s*$"""
 )
-"""A line that loads something, such as one of Go's imports, or that names a variable of the environment: it has no values."""
+"""A line that loads something, such as one of Go's imports, names a variable of the environment or counts tests: it has no values."""
 
 
 def with_other_values(data: bytes, names: Collection[str] = ()) -> bytes:

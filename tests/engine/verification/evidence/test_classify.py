@@ -66,7 +66,8 @@ def test_the_side_of_a_changed_file(path: str, side: Side) -> None:
         ("notes.txt", Side.PRODUCT), ("locale/de.json", Side.PRODUCT), ("tests/test_new.py", Side.CHECK),
         ("json.py", Side.CHECK), ("src/requests/__init__.py", Side.CHECK), ("src/jsonish.py", Side.PRODUCT),
         (".npmrc", Side.CHECK), (".husky/pre-commit", Side.CHECK), ("pytest.ini", Side.CHECK),
-        ("build.rs", Side.PRODUCT),
+        ("build.rs", Side.PRODUCT), ("src/main/resources/texts.properties", Side.PRODUCT),
+        ("src/main/resources/junit-platform.properties", Side.CHECK), ("src/test/resources/a.properties", Side.CHECK),
     ],
 )  # fmt: skip
 def test_the_side_of_a_new_file(path: str, side: Side) -> None:
@@ -194,7 +195,7 @@ def test_the_judge_tree_lists_the_sources_of_the_claim_in_the_build_of_the_base(
 
 
 def test_other_values_leave_the_names_of_variables_and_modules() -> None:
-    kept = b'    if (getenv("SKIP_SLOW")) return 0;\nimport (\n\t"testing"\n\n\tsum "example.org/m"\n)\n'
+    kept = b'    if (getenv("SKIP_SLOW")) return 0;\nimport (\n\t"testing"\n\n\tsum "example.org/m"\n)\ndone_testing(2);\n'
     assert with_other_values(kept) == kept
     assert with_other_values(b'same(text, "SKIP_SLOW", 1);\n') == b'same(text, "SKIP_SLOW7", 10);\n'
     named = b"for _, name in ipairs({ 'test_sum', 'other' }) do\n"
