@@ -184,8 +184,9 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
 body { color: #1f2328; background: #fff; }
 h1, h2 { line-height: 1.2; } h2 { margin-top: 2rem; }
-p { white-space: pre-wrap; } p, li, td { overflow-wrap: anywhere; } th { white-space: nowrap; }
-table { border-collapse: collapse; width: 100%; font-size: 0.9rem; }
+p { white-space: pre-wrap; } p, li { overflow-wrap: anywhere; }
+table { border-collapse: collapse; display: block; overflow-x: auto; font-size: 0.9rem; }
+td { min-width: 5rem; } th { white-space: nowrap; }
 th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.6rem; border-bottom: 1px solid #d0d7de; }
 code { font-family: ui-monospace, monospace; font-size: 0.9em; }
 @media (prefers-color-scheme: dark) {
