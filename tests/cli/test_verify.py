@@ -11,7 +11,7 @@ from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.cli.processes import inside
-from tests.engine.verification.evidence.projects import PROJECT, PYTEST, RIGHT, write
+from tests.engine.verification.evidence.projects import BROKEN, PROJECT, PYTEST, RIGHT, write
 from tests.harness.projects import make_project, task
 from tests.harness.real_processes import ralph_running, run_ralph
 from tests.harness.waiting import until
@@ -43,6 +43,22 @@ def test_a_tasks_checks_run_by_hand_and_nothing_is_written_down(project: Path) -
     assert (project / ".ralph" / "implementation_plan.json").read_bytes() == plan
     missing = inside("verify", "nothing", cwd=project)
     assert (missing.returncode, "no task nothing" in missing.stderr) == (3, True)
+
+
+def test_finished_work_passes_as_long_as_nothing_broke(project: Path) -> None:
+    base = TrustedBase(project, JudgeTree(project).store)
+    base.begin("a", [PYTEST])
+    write(project, {"total.py": RIGHT})
+    base.accept("a", base.inspect([PYTEST]))
+    passed = {f"tests/test_total.py::{name}": "passed" for name in ("test_nothing", "test_some")}
+    base.store.save_outcomes(PYTEST, passed)
+    plan = project / ".ralph" / "implementation_plan.json"
+    plan.write_text(json.dumps({"tasks": [{**task("a"), "status": "complete"}]}))
+    done = inside("verify", "a", cwd=project)
+    assert done.stdout.splitlines()[-1] == "a passes: 1 check passed.", done.stdout
+    assert done.returncode == 0
+    write(project, {"total.py": BROKEN})
+    assert inside("verify", "a", cwd=project).returncode == 1
 
 
 def test_what_the_checks_rest_on_is_told(project: Path) -> None:
