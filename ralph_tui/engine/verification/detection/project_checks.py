@@ -88,6 +88,12 @@ _PYTHON_TOOLS: dict[CheckKind, tuple[tuple[str, str], ...]] = {
 }
 """Tools by kind, with their command lines; the first tool that the project has is used."""
 
+_PYTEST_PLUGINS = {
+    "--cov": "pytest-cov", "asyncio_mode": "pytest-asyncio", "DJANGO_SETTINGS_MODULE": "pytest-django", "-n auto": "pytest-xdist",
+    "--timeout": "pytest-timeout",
+}  # fmt: skip
+"""Words of pytest's settings, and the plugins without which it refuses them."""
+
 _PYTHON_TEST_FILE = re.compile(r"test.*\.py")
 _UNITTEST = re.compile(r"^\s*(?:import|from) unittest\b", re.MULTILINE)
 _PYTEST = re.compile(r"^(?:async )?def test_|^class Test\w*(?:\(\))?:", re.MULTILINE)
@@ -290,7 +296,10 @@ def _undeclared_tests(project: PythonProject) -> Iterator[CheckCommand]:
     """Yield the commands for tests whose tool is not declared."""
     tests = partial(check, CheckKind.TESTS)
     files, through_uv = project.files, project.run.startswith("uv run")
-    pytest = f"{project.run} --with pytest pytest" if through_uv else f"{project.run} pytest"
+    settings = "".join(map(files.read, (PYPROJECT, "pytest.ini", "setup.cfg", "tox.ini")))
+    needed = ["pytest", *(name for word, name in _PYTEST_PLUGINS.items() if word in settings)]
+    options = "".join(f" --with {name}" for name in needed) if through_uv else ""
+    pytest = f"{project.run}{options} pytest"
     for file, part, there in (
         (PYPROJECT, "[tool.pytest.ini_options]", bool(table(project.pyproject, "tool", "pytest"))),
         ("pytest.ini", "", "pytest.ini" in project.names),
