@@ -11,11 +11,18 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
+from ralph_tui.store.backup.mirror import mirror_of
 from tests.cli.processes import beside, inside
-from tests.harness.model import serving, serving_in_thread
+from tests.harness.model import serving, serving_in_process, serving_in_thread
 from tests.harness.projects import make_project, task, task_of
-from tests.harness.real_processes import ralph_environment
+from tests.harness.real_processes import (
+    marked_processes,
+    ralph_environment,
+    ralph_running,
+    run_ralph,
+)
 from tests.harness.scenarios import scenario
+from tests.harness.waiting import until
 from tests.scenario.running import Run, play
 
 GREETS = {"path": "greet.py", "content": "def greet(name):\\n    return f'Hello, {name}!'\\n"}
@@ -150,3 +157,35 @@ def test_without_a_reviewer_prose_is_no_check(tmp_path: Path) -> None:
         refused = inside("build", "--headless", cwd=project, environ=environ)
     assert refused.returncode == 3
     assert "no check that can run" in refused.stderr
+
+
+HANGS = """
+    - name: reads and hangs
+      when: Ralph Review of a
+      times: 1
+      turns:
+        - read: greet.py
+        - fault: {kind: hang}
+"""
+
+
+@pytest.mark.costly
+@pytest.mark.timeout(400)
+async def test_nothing_is_left_of_a_review_whose_ralph_was_killed(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [PROSE], ("detected",), CONFIG)
+    (temporary := tmp_path / "temporary").mkdir()
+    environment = {"TMPDIR": str(temporary)}
+    agrees = reviews(verdict(True, QUOTE))
+    with serving_in_process(scenario(HANGS, agrees, WORKS), tmp_path) as server:
+        async with ralph_running(["build", "--headless"], project, server, environment) as killed:
+            await until(lambda: "Ralph Review of a" in str(server.requests()), 200, "the review")
+            killed.process.kill()
+            await killed.process.wait()
+            await until(lambda: not marked_processes(killed.mark), 100, "an empty machine")
+        again = await run_ralph(["build", "--headless"], project, server, environment)
+    assert again.status == 0, again.stdout + again.stderr
+    assert task_of(project, "a").status is TaskStatus.COMPLETE
+    place = mirror_of(project)
+    assert [path.name for path in place.iterdir() if "review" in path.name] == ["review"]
+    assert [path.name for path in (place / "review").iterdir() if "discarded" in path.name] == []
+    assert [path.name for path in temporary.iterdir() if "report" in path.name] == []
