@@ -46,7 +46,7 @@ _LINTERS = re.compile(
 )
 RUNNER_MODULES = frozenset({
     "pytest", "_pytest", "py", "pluggy", "iniconfig", "unittest", "nose", "coverage", "xdist", "hypothesis",
-    "ralph_pytest_report", "ralph_unittest_report", "ralph_report_file", "ralph_framework_watch",
+    "ralph_pytest_report", "ralph_unittest_report", "ralph_report_file",
 })  # fmt: skip
 
 

@@ -351,6 +351,27 @@ def with_other_values(data: bytes, names: Collection[str] = ()) -> bytes:
     ).encode()
 
 
+_MUST_FAIL = (
+    'if hasattr({0}, "assertEqual"): {0}.assertEqual("ralph", 0)\nelse: raise AssertionError\n'
+)
+
+
+def with_failing_tests(data: bytes) -> tuple[bytes, frozenset[str]]:
+    """Return Python source whose tests do what they did and then fail, whatever happened, and the names of these tests."""
+    names = set()
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError):
+        return data, frozenset()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name[:4] == "test":
+            names.add(node.name)
+            first = node.args.args[0].arg if node.args.args else "None"
+            fails = ast.parse(_MUST_FAIL.format(first)).body
+            node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=fails)]
+    return ast.unparse(ast.fix_missing_locations(tree)).encode(), frozenset(names)
+
+
 # What the judge tree holds.
 
 

@@ -10,7 +10,6 @@ import contextlib
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.formatting import shortlist
@@ -27,24 +26,24 @@ from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.check_inputs import builds, targets_exist
 from ralph_tui.engine.verification.evidence.check_names import is_test_file
-from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side
+from ralph_tui.engine.verification.evidence.classify import SUBJECT
 from ralph_tui.engine.verification.evidence.examined import (
     MOST_SHOWN,
     Before,
+    Case,
     CommandRun,
     Examined,
     Ran,
     RunCommand,
     exit_text,
-    is_linter,
     lost_tests,
     noticing,
     only_new_tests,
-    passed_in,
     written_since,
 )
 from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
 from ralph_tui.engine.verification.evidence.reports import (
+    NOT_LOADED,
     SCRIPT,
     TestReport,
     go_text,
@@ -70,44 +69,7 @@ _QUICK = 20.0
 """Seconds that a check may take if it runs once more for more evidence."""
 _WHOLE = 0.8
 """The share of the known tests that a run has at least unless it stopped early."""
-_REMOVED = "a test runner's report was removed while the check ran"
 _OUTPUT_BYTES = 16 * 1024 * 1024
-
-
-class _Case(NamedTuple):
-    """A claim on a task that a check passes in place."""
-
-    command: str
-    task: Task
-    here: Ran
-    before: Before
-    inspection: Inspection
-
-    @property
-    def is_linter(self) -> bool:
-        return is_linter(self.command)
-
-    @property
-    def turned(self) -> list[str]:
-        """The tests that did not pass before."""
-        known = self.before.judged
-        return [n for n in passed_in(self.here.report.outcomes) if known.get(n) != "passed"]
-
-    @property
-    def limit_seconds(self) -> float:
-        """For a run that has to fail, which may never end."""
-        return 5 + 3 * self.here.result.seconds
-
-    @property
-    def held(self) -> dict[str, Content | None]:
-        """What the judge tree has in place of the claim. The subject of a linter are all sources, with the tests."""
-        subjects = {
-            change.path
-            for change in self.inspection.changes
-            if change.side is Side.PRODUCT or SUBJECT.fullmatch(change.reason)
-        }
-        left_out = subjects if self.is_linter else ()
-        return {p: c for p, c in self.inspection.judged.items() if p not in left_out}
 
 
 class Examiner:
@@ -190,10 +152,11 @@ class Examiner:
                 question = f"the trusted base is not known: {inspection.trouble}"
             changes = {"question": question, "for_person": not inspection.trouble}
             return examined.model_copy(update=changes), inspection
-        needed = inspection.checks or inspection.judged or written or command not in self._seen
+        case = Case(command, task, here, before, inspection)
+        unseen = command not in self._seen or case.turned or not (here.reported or before.green)
+        needed = inspection.checks or inspection.judged or written or unseen
         if needed or before.green:
             try:
-                case = _Case(command, task, here, before, inspection)
                 found = await self._judge_elsewhere(case, needed=bool(needed))
             except SetupError as error:
                 found = {"question": f"the judge tree cannot be made: {error.message}"}
@@ -206,7 +169,7 @@ class Examiner:
             return examined
         runners = (RunnerKind.PYTEST,) if examined.counts is not None else ()
         here = Ran(result=examined.result, report=TestReport(runners=runners))
-        case = _Case(command, Task(id="project"), here, Before(), inspection)
+        case = Case(command, Task(id="project"), here, Before(), inspection)
         with contextlib.suppress(SetupError):
             runs = await self._control(case, inspection.claim)
             return examined.model_copy(update={"runs": (*examined.runs, *runs)})
@@ -278,7 +241,7 @@ class Examiner:
 
     # The judge tree.
 
-    async def _judge_elsewhere(self, case: _Case, *, needed: bool) -> dict[str, object]:
+    async def _judge_elsewhere(self, case: Case, *, needed: bool) -> dict[str, object]:
         command, _, here, before, inspection = case
         held = case.held
         store, runs = self.tree.store, [here.on(Tree.HERE)]
@@ -309,7 +272,7 @@ class Examiner:
         return {"place": place, "judged": judged, **found, "runs": tuple(runs)}
 
     async def _shown(
-        self, case: _Case, tree: str, runs: list[TreeRun], *, vacuous: bool
+        self, case: Case, tree: str, runs: list[TreeRun], *, vacuous: bool
     ) -> dict[str, object]:
         """Find out whether a check that passes in the judge tree shows the work; add the runs that it takes."""
         inspection, green = case.inspection, case.before.green
@@ -342,7 +305,7 @@ class Examiner:
             return _asked(question, files, ())
         return {"shown": shown}
 
-    async def _still_notice(self, case: _Case, tree: str) -> bool:
+    async def _still_notice(self, case: Case, tree: str) -> bool:
         """Return whether tests with other values fail as without the work: the product can print outcomes of tests, and end them."""
         before, here = case.before.outcomes or {}, case.here
         other = await asyncio.to_thread(self._base.with_other_values, case.inspection)
@@ -361,7 +324,7 @@ class Examiner:
         )
 
     async def _objection(
-        self, case: _Case, there: Ran, tree: str, *, turned: bool
+        self, case: Case, there: Ran, tree: str, *, turned: bool
     ) -> dict[str, object] | None:
         """Return what somebody has to judge although the check passes in the judge tree.
 
@@ -379,9 +342,29 @@ class Examiner:
                 question = f"{shortlist(left, MOST_SHOWN)} changed while the check ran"
                 return _asked(question, tuple(left), (), for_person=True)
         found = await self._shows_nothing(case, tree) if turned else None
-        return found or await self._asks_for_less(case, there)
+        return found or await self._never_fails(case) or await self._asks_for_less(case, there)
 
-    async def _shows_nothing(self, case: _Case, tree: str) -> dict[str, object] | None:
+    async def _never_fails(self, case: Case) -> dict[str, object] | None:
+        """Return a question if tests that turned green pass as well where they must fail: the product changes their results."""
+        runners, turned = {*case.here.report.runners}, case.turned
+        if not turned or not runners <= {RunnerKind.PYTEST, RunnerKind.UNITTEST}:
+            return None
+        failing, tests = await asyncio.to_thread(
+            self._base.with_failing_tests, case.inspection, turned
+        )
+        changed = {**case.inspection.judged, **failing}
+        tree = self.tree.store.tree_with(case.inspection.claim, changed)
+        only = tests if runners == {RunnerKind.PYTEST} else ()
+        ran = await self._run_on(tree, case.command, case.limit_seconds, only) if tests else None
+        green = [n for n in tests if ran and ran.report.outcomes.get(n) == "passed"]
+        green += [name for name in turned if name.endswith(NOT_LOADED)]
+        if not green:
+            return None
+        names = shortlist(tuple(green), MOST_SHOWN)
+        question = f"{names} also passes where it must fail: something changes the results of tests"
+        return _asked(question, (), (), for_person=True)
+
+    async def _shows_nothing(self, case: Case, tree: str) -> dict[str, object] | None:
         """Return a question if what turned a check green is not the product.
 
         New tests of earlier tasks bind this one, but it must be green without them. And a check of which only the exit
@@ -415,13 +398,13 @@ class Examiner:
                 return _asked(question, (), (), for_person=True)
         return None
 
-    async def _needs(self, case: _Case, tree: str, breaks: Callable[[str], bool]) -> bool:
+    async def _needs(self, case: Case, tree: str, breaks: Callable[[str], bool]) -> bool:
         """Return whether a check runs some files, unlike `test -f` and linters: it fails if they cannot be parsed."""
         broken = await asyncio.to_thread(self.tree.broken, tree, breaks)
         ran = await self._run_on(broken, case.command, case.limit_seconds)
         return ran.result.exit_code != 0
 
-    async def _asks_for_less(self, case: _Case, there: Ran) -> dict[str, object] | None:
+    async def _asks_for_less(self, case: Case, there: Ran) -> dict[str, object] | None:
         """Return a question if a check passes only because its settings or marks in the sources ask for less.
 
         Where all tests pass in the judge tree, but not the check, there is a threshold for the whole run, such as
@@ -444,7 +427,7 @@ class Examiner:
         return _asked(question, files, ())
 
     async def _cause(
-        self, case: _Case, there: Ran, lost: str, runs: tuple[TreeRun, ...], *, differs: bool
+        self, case: Case, there: Ran, lost: str, runs: tuple[TreeRun, ...], *, differs: bool
     ) -> dict[str, object]:
         command, task, here, before, inspection = case
         files = inspection.held_back
@@ -468,7 +451,7 @@ class Examiner:
         return await self._judged_here(case, there, lost, runs)
 
     async def _judged_here(
-        self, case: _Case, there: Ran, lost: str, runs: tuple[TreeRun, ...]
+        self, case: Case, there: Ran, lost: str, runs: tuple[TreeRun, ...]
     ) -> dict[str, object]:
         """Judge a check in place that was green before the work and never passes in a clean tree; name what it lacks there."""
         command, _, _, before, inspection = case
@@ -483,7 +466,7 @@ class Examiner:
         question = f"`{command}` passes only in place, not in a clean tree ({lost})"
         return _asked(question, (), runs)
 
-    async def _built(self, build: str, case: _Case) -> Ran | None:
+    async def _built(self, build: str, case: Case) -> Ran | None:
         """Run a check in the judge tree after a build of its own; None if it does not pass there."""
         if self.unattended is None or await self.unattended(build) is None:
             return None
@@ -495,7 +478,7 @@ class Examiner:
         there = await self._run_on(tree, whole)
         return None if lost_tests(case.here, there, case.before, inspection) else there
 
-    async def _control(self, case: _Case, tree: str, *without: str) -> list[TreeRun]:
+    async def _control(self, case: Case, tree: str, *without: str) -> list[TreeRun]:
         """Run a check where it has to fail, until it does: then it looks at the judge tree.
 
         Args:
@@ -523,10 +506,12 @@ class Examiner:
                     break
         return runs
 
-    async def _run_on(self, tree: str, command: str, limit: float = 0) -> Ran:
+    async def _run_on(
+        self, tree: str, command: str, limit: float = 0, only: tuple[str, ...] = ()
+    ) -> Ran:
         await asyncio.to_thread(lambda: self.tree.write(tree, confined=self._confined()))
         self._written_at = clock()
-        ran = await self._run_with_reports(command, self.tree, limit=limit)
+        ran = await self._run_with_reports(command, self.tree, only, limit)
         tail = ran.result.tail.replace(str(self.tree.root), str(self._root))
         return ran.model_copy(update={"result": ran.result.model_copy(update={"tail": tail})})
 
@@ -568,9 +553,8 @@ class Examiner:
             }
             empty, since = directory.stat().st_ctime_ns, clock()
             result = await self._run(run.model_copy(update=changes))
-            changed = directory.stat().st_ctime_ns != empty
-            removed = changed and not any(directory.iterdir())
-            if _LOAD_FAILURES.get(result.exit_code or 0, "\0") in result.tail and not changed:
+            silent = directory.stat().st_ctime_ns == empty
+            if silent and _LOAD_FAILURES.get(result.exit_code or 0, "\0") in result.tail:
                 return Ran(result=await self._run(run), report=TestReport())
             junit = (
                 () if reporting.runners else await asyncio.to_thread(junit_reports, files, since)
@@ -578,8 +562,6 @@ class Examiner:
             report = await asyncio.to_thread(
                 read_reports, directory, result.output, reporting.runners, junit
             )
-            if removed:
-                report = report.model_copy(update={"faults": (*report.faults, _REMOVED)})
             if RunnerKind.GO in reporting.runners:
                 result = result.model_copy(update={"tail": go_text(result.tail)})
             return Ran(result=result, report=report.within(cwd))

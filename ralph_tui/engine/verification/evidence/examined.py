@@ -3,18 +3,22 @@
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import Field
 
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.formatting import shortlist
+from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.verification.verification import Inputs, Place, TestCounts, Tree, TreeRun
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence.check_names import lints
+from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side
 from ralph_tui.engine.verification.evidence.reports import NOT_LOADED, TestReport
 from ralph_tui.engine.verification.evidence.runners import placed_programs
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection
 from ralph_tui.engine.verification.judge_tree import Mount
+from ralph_tui.vcs.snapshots import Content
 
 MOST_SHOWN = 5
 
@@ -97,6 +101,42 @@ class Ran(Model):
     def on(self, tree: Tree, reason: str = "") -> TreeRun:
         counts = self.report.counts if self.reported else None
         return TreeRun(tree=tree, passed=not reason, counts=counts, reason=reason)
+
+
+class Case(NamedTuple):
+    """A claim on a task that a check passes in place."""
+
+    command: str
+    task: Task
+    here: Ran
+    before: Before
+    inspection: Inspection
+
+    @property
+    def is_linter(self) -> bool:
+        return is_linter(self.command)
+
+    @property
+    def turned(self) -> list[str]:
+        """The tests that did not pass before."""
+        known = self.before.judged
+        return [n for n in passed_in(self.here.report.outcomes) if known.get(n) != "passed"]
+
+    @property
+    def limit_seconds(self) -> float:
+        """For a run that has to fail, which may never end."""
+        return 5 + 3 * self.here.result.seconds
+
+    @property
+    def held(self) -> dict[str, Content | None]:
+        """What the judge tree has in place of the claim. The subject of a linter are all sources, with the tests."""
+        subjects = {
+            change.path
+            for change in self.inspection.changes
+            if change.side is Side.PRODUCT or SUBJECT.fullmatch(change.reason)
+        }
+        left_out = subjects if self.is_linter else ()
+        return {p: c for p, c in self.inspection.judged.items() if p not in left_out}
 
 
 def only_new_tests(here: Ran, there: Ran, before: Before, inspection: Inspection) -> bool:

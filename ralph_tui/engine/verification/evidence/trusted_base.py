@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -35,6 +35,7 @@ from ralph_tui.engine.verification.evidence.classify import (
     Side,
     classify,
     judged_content,
+    with_failing_tests,
     with_other_values,
 )
 from ralph_tui.engine.verification.evidence.installed_packages import (
@@ -249,6 +250,25 @@ class TrustedBase:
                 found[path] = self.trees.put(other, kept.mode)
         return found
 
+    def with_failing_tests(
+        self, inspection: Inspection, tests: Sequence[str]
+    ) -> tuple[dict[str, Content], tuple[str, ...]]:
+        """Return the Python sources of these tests, changed so that they must fail, and those that are found there."""
+        held = self._contents(inspection.claim)
+        held = {**held, **{path: kept for path, kept in inspection.judged.items() if kept}}
+        sources = ((p, kept) for p, kept in held.items() if p.endswith(".py"))
+        found: dict[str, Content] = {}
+        judged: dict[str, None] = {}
+        for path, kept in sources:
+            own = [name for name in tests if _is_of(name, path)]
+            if own and len(found) < _MOST_TESTS:
+                changed, names = with_failing_tests(self.read(kept))
+                found[path] = self.trees.put(changed, kept.mode)
+                judged |= {
+                    n: None for n in own if re.split(r"[:.]", n.partition("[")[0])[-1] in names
+                }
+        return found, tuple(judged)
+
     def says_what_equals(self, inspection: Inspection) -> bool:
         """Return whether the changed product defines what is equal to it, so that a comparison may hold for everything."""
         now = self._contents(inspection.claim)
@@ -457,9 +477,6 @@ class TrustedBase:
         allowed = self._allowed(task, changes, {one.path: one.new for one in differences})
         originals = frozenset(path for path in held if context.is_check(path, b"x"))
         trusted = originals - (changed - {*allowed})
-        # A project that is itself a module of a runner.
-        same = held.keys() - {one.path for one in differences}
-        trusted |= {p for p in same if RUNNER_MODULES & {*PurePosixPath(p).with_suffix("").parts}}
         return Inspection(
             base=base,
             claim=claim,
@@ -569,6 +586,12 @@ def _modules(differences: Iterable[Difference], texts: Mapping[str, bytes]) -> s
     for path, *sides, _, _ in differences:
         found |= {*new_modules(path, *(os.fsdecode(texts[c.object]) if c else "" for c in sides))}
     return found
+
+
+def _is_of(test: str, path: str) -> bool:
+    """Return whether a test, as pytest or unittest names it, is of a source."""
+    file, named, _ = test.partition("::")
+    return f"/{path}".endswith(f"/{file}") if named else PurePosixPath(path).stem in test.split(".")
 
 
 def _listed(paths: Iterable[str], context: Context) -> frozenset[str]:

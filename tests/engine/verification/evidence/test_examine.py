@@ -8,6 +8,7 @@ from ralph_tui.domain.verification.verification import Place, Tree
 from tests.engine.verification.evidence.projects import (
     BROKEN,
     PROJECT,
+    PYTEST,
     RIGHT,
     UNITTEST,
     Changes,
@@ -106,7 +107,7 @@ async def test_a_check_is_controlled_once(tmp_path: Path) -> None:
     await tried.claim(DONE)
     first = len(tried.ran)
     await tried.claim({"total.py": f"{RIGHT}\n\nMORE = 1\n"})
-    assert (first, len(tried.ran)) == (5, 6)
+    assert (first, len(tried.ran)) == (6, 9)
 
 
 async def test_a_check_that_passes_nowhere_else_is_judged_here_and_what_is_missing_is_named(
@@ -150,3 +151,55 @@ async def test_of_pytests_tests_only_those_that_failed_run_again(tmp_path: Path)
     assert examined.passed
     assert "test_unsteady" in "".join(examined.flaky)
     assert (len(counter.read_text()), len(other.read_text())) == (4, 3)
+
+
+HOOKS = """\
+import gc
+
+
+class Hooks:
+    pass
+
+
+setattr(Hooks, "py" + "test_pyfunc_call", lambda self, pyfuncitem: True)
+for one in gc.get_objects():
+    if type(one).__name__ == "Py" + "testPluginManager":
+        one.register(Hooks())
+
+
+def total(numbers):
+    return 0
+"""
+CODE = """\
+import gc, types
+
+
+class Owner:
+    pass
+
+
+for one in gc.get_objects():
+    if isinstance(one, types.FunctionType) and one.__name__ == "shortDescription":
+        owner = one.__globals__.get("TestCase", Owner)
+        owner._callTestMethod = lambda self, method: None
+
+
+def total(numbers):
+    return 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "command", "product"),
+    [(PROJECT, PYTEST, HOOKS), ({**PROJECT, "test_total.py": TOTAL}, UNITTEST, CODE)],
+)
+async def test_a_product_that_changes_the_results_of_tests_does_not_pass(
+    tmp_path: Path, files: Changes, command: str, product: str
+) -> None:
+    tried = Tried(tmp_path / "p", files, command)
+    examined = await tried.claim({"total.py": product})
+    assert examined.passed, "its report is believed"
+    assert examined.question.endswith("something changes the results of tests")
+    assert examined.for_person
+    honest = await tried.claim({"total.py": RIGHT})
+    assert not honest.question

@@ -9,18 +9,12 @@ from typing import TYPE_CHECKING, Any
 _PROJECT_PATH = sys.path.pop(0) if sys.path else ""
 import unittest  # noqa: E402 - the standard library's, not a module of the project
 
-from ralph_framework_watch import FrameworkWatch  # noqa: E402
 from ralph_report_file import DIRECTORY, ReportFile  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 sys.path.insert(0, _PROJECT_PATH)
-
-
-class _Canary(unittest.TestCase):
-    def runTest(self) -> None:  # noqa: N802 - unittest's name
-        self.assertEqual(len("ralph"), 0)  # noqa: PT009 - the assertion that projects use
 
 
 def _reported(name: str, outcome: str, *, xfail: bool = False) -> Any:
@@ -35,7 +29,6 @@ class _Result(unittest.TextTestResult):
     """Reports each outcome as it is added."""
 
     report: Any = None
-    watch: Any = None
 
     def _report(self, test: Any, outcome: str, *, xfail: bool = False) -> None:
         _Result.report.write(kind="test", id=_name(test), when="call", outcome=outcome, xfail=xfail)
@@ -58,24 +51,16 @@ for _name_of, _outcome, _xfail in (
 
 
 class _Runner(unittest.TextTestRunner):
-    """Runs the tests, and reports the collected tests, the canary and the end."""
+    """Runs the tests, and reports the collected tests and the end."""
 
     resultclass: Any = _Result
 
     def run(self, test: Any) -> Any:
-        report, watch = _Result.report, _Result.watch
+        report = _Result.report
         cases = list(_cases(test))
         report.write(kind="collected", ids=[_name(case) for case in cases])
-        modules = (sys.modules.get(type(case).__module__) for case in cases)
-        watch.add_tests(list({id(m): m for m in modules if m is not None}.values()))
         result = super().run(test)
-        outcome = unittest.TestResult()
-        _Canary().run(outcome)
-        report.write(kind="canary", outcome="failed" if outcome.failures else "passed")
-        report.write(
-            kind="end", status=0 if result.wasSuccessful() else 1, worker="",
-            replaced=watch.replaced(),
-        )  # fmt: skip
+        report.write(kind="end", status=0 if result.wasSuccessful() else 1, worker="")
         return result
 
 
@@ -97,7 +82,6 @@ def main() -> None:
     """Run the tests as `python -m unittest` does."""
     _Result.report = ReportFile("unittest")
     os.environ.pop(DIRECTORY, None)
-    _Result.watch = FrameworkWatch()
     _Result.report.write(kind="start", worker="")
     sys.argv[0] = "python -m unittest"
     unittest.main(module=None, testRunner=_Runner)
