@@ -172,7 +172,6 @@ class Baseline:
         )
 
     def accept(self, examined: Mapping[str, Examined]) -> None:
-        """Remove the failures that an accepted claim has fixed. Blocks."""
         red = {
             command: _failure_of(examined[command]) if command in examined else before
             for command, before in self._record.red.items()

@@ -15,7 +15,6 @@ from ralph_tui.domain.base import Amount, Model
 from ralph_tui.domain.sanitize import tail
 
 KEPT_BYTES = 64 * 1024
-"""The number of bytes kept from the end of a command's output."""
 
 GRACE_SECONDS = 2.0
 
@@ -34,7 +33,6 @@ class CommandResult(Model):
     """The result of a command."""
 
     exit_code: int | None
-    """None after a timeout."""
     seconds: Amount
     tail: str
     output: str = ""

@@ -12,7 +12,6 @@ from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import plan_checks, prose_criteria
 
 SHOWN_TASKS = 8
-"""The most task ids that a sentence names."""
 
 NO_CHECK = "It has no check that can run"
 """The beginning of the blocker of a task that was not started because no check can run."""
@@ -68,7 +67,6 @@ def uncovered_notice(tasks: Sequence[Task]) -> str:
 
 
 def coverage_hint(tasks: Sequence[Task]) -> str:
-    """Return a sentence on how to give these tasks a check."""
     return (
         f"Add a command to each with `ralph edit {tasks[0].id} --criterion '$ ./check.sh'`, or set "
         "build.test_command for all of them."

@@ -101,7 +101,6 @@ _NODE_TEST_FILE = re.compile(r".*[.-]test\.[cm]?[jt]s|test[.-].*\.[cm]?js|test\.
 _NODE_TEST = re.compile(r"""["']node:test["']""")
 _TSC = {"npm": "npx --no-install", "pnpm": "pnpm exec", "yarn": "yarn exec", "bun": "bun x"}
 MOST_READ = 40
-"""The most test files of a directory that are read to find their framework."""
 
 _PROJECT_PARENTS = ("packages", "apps", "libs", "services", "crates", "modules")
 """Directories of a monorepo that contain projects."""

@@ -32,7 +32,6 @@ class CommandRun(Model):
     cwd: Path
     environment: dict[str, str]
     keep: int = 0
-    """The number of bytes of output to return."""
     writable: tuple[Path, ...] = ()
     """Directories outside the project that the run may write to."""
     mounts: tuple[Mount, ...] = ()
@@ -81,7 +80,6 @@ class Examined(Model):
     rests_on: tuple[str, ...] = ()
     """Changed files of the checks without which it does not pass."""
     for_person: bool = False
-    """Whether only the plan or the person may agree."""
 
     @property
     def passed(self) -> bool:

@@ -29,14 +29,12 @@ class TestReport(Model):
     __test__ = False
 
     runners: tuple[RunnerKind, ...] = ()
-    """The runners that reported."""
     outcomes: dict[str, str] = Field(default_factory=dict)
     """Each test's outcome: passed, failed, skipped, xfailed or xpassed."""
     deselected: int = 0
     faults: tuple[str, ...] = ()
     """Signs that the runner did not run all tests, whatever its exit status."""
     failing_exit: bool = False
-    """Whether a runner reported a failing exit."""
     replaced: tuple[tuple[str, str], ...] = ()
     """Framework functions that were replaced during the run, with the replacing file."""
 
@@ -51,7 +49,6 @@ class TestReport(Model):
 
     @property
     def counts(self) -> TestCounts:
-        """The number of tests by outcome."""
         number = Counter(self.outcomes.values())
         return TestCounts(
             passed=number["passed"], failed=number["failed"], skipped=number["skipped"],

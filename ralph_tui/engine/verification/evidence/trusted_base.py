@@ -108,7 +108,6 @@ class Inspection(Model):
     bound: Mapping[str, Content] = {}
     """Changed test files as an earlier task left them, which may have added tests to them."""
     faults: tuple[str, ...] = ()
-    """What is wrong with the installed packages."""
     trouble: str = ""
     """Why there is no trusted base."""
 
@@ -589,7 +588,6 @@ def _modules(differences: Iterable[Difference], texts: Mapping[str, bytes]) -> s
 
 
 def _is_of(test: str, path: str) -> bool:
-    """Return whether a test, as pytest or unittest names it, is of a source."""
     file, named, _ = test.partition("::")
     return f"/{path}".endswith(f"/{file}") if named else PurePosixPath(path).stem in test.split(".")
 

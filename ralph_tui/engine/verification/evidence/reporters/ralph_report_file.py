@@ -14,7 +14,6 @@ class ReportFile:
     """A report of JSON lines; test outcomes are written in batches, all other lines at once."""
 
     def __init__(self, runner: str) -> None:
-        """Open the report file if ralph asked for a report."""
         directory = os.environ.get(DIRECTORY, "")
         self._file, self._pid = -1, os.getpid()
         self._lines: list[str] = []

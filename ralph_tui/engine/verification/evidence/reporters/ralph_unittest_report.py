@@ -79,7 +79,6 @@ def _cases(test: Any) -> Iterator[Any]:
 
 
 def main() -> None:
-    """Run the tests as `python -m unittest` does."""
     _Result.report = ReportFile("unittest")
     os.environ.pop(DIRECTORY, None)
     _Result.report.write(kind="start", worker="")
