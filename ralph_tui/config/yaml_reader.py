@@ -59,8 +59,8 @@ class Entry:
 def unknown_setting(key: str, where: str) -> ConfigError:
     if gone := GONE.get(key):
         return ConfigError(f"{where}: {key} is no longer a setting.", gone.hint)
-    found = nearest(key)
-    section = key.rpartition(".")[0]
+    found = None if key in sections() else nearest(key)
+    section = key if key in sections() else key.rpartition(".")[0]
     if found:
         hint = f"Did you mean {found!r}?"
     elif section in sections():

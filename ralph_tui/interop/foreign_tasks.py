@@ -301,12 +301,11 @@ def _require_unique(entries: Sequence[PlanEntry], source: Source) -> None:
             what = f"an ID has {len(entry.id):,} characters, the maximum is {MAX_FOREIGN_ID:,}"
             raise InteropError(source.name, entry.line, what, "Shorten the ID.")
         if entry.id in seen:
-            raise InteropError(
-                source.name,
-                entry.line,
-                f"the ID {one_line(entry.id, 60)!r} is used twice, first in line {seen[entry.id]}",
-                "Change one of the two IDs.",
-            )
+            first, second = sorted(
+                (seen[entry.id], entry.line)
+            )  # the entries may be in another order
+            what = f"the ID {one_line(entry.id, 60)!r} is used twice, first in line {first}"
+            raise InteropError(source.name, second, what, "Change one of the two IDs.")
         seen[entry.id] = entry.line
 
 

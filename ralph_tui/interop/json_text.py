@@ -68,7 +68,8 @@ class JsonText:
         except RecursionError as error:
             raise self.error(start, "it is nested too deeply", _REPAIR) from error
         except ValueError as error:  # a constant such as NaN, or a number of thousands of digits
-            raise self.error(start, f"it is not valid JSON: {error}", _REPAIR) from error
+            at = start + max(text.find(str(error).split()[0]), 0)
+            raise self.error(at, f"it is not valid JSON: {error}", _REPAIR) from error
         return self._located(start, end)
 
     def _located(self, begin: int, end: int) -> Any:

@@ -134,7 +134,7 @@ class Features:
         self._require_feature(name)
 
         def change(docs: Documents) -> Documents:
-            self._require_no_loop(f"choose {shown_name(name)}")
+            self._require_no_loop(f"choose `{shown_name(name)}`")
             _require_branch(self._layout.root, docs.project, name)
             listed = docs.project
             if not self.names and not listed.exists:
@@ -199,7 +199,7 @@ class Features:
         owner = LoopLock(self._layout).owner()
         if owner is not None:
             raise LockedError(
-                f"A loop is running on {shown_name(owner.feature)} (pid {owner.pid}), so ralph cannot {doing}.",
+                f"A loop is running on `{shown_name(owner.feature)}` (pid {owner.pid}), so ralph cannot {doing}.",
                 "Stop the loop first with `ralph stop`.",
             )
 

@@ -11,6 +11,7 @@ from ralph_tui.cli.run.inputs import read_addition
 from ralph_tui.cli.run.model_work import planning_overrides, require_consent, run_in_lines
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
@@ -100,7 +101,7 @@ class Beginning:
         settings = load_settings(self.root, overrides=self._overrides)
         exists = self.layout.dot.is_dir()
         spent = Project(self.root, "").load().project_cost if exists else 0.0
-        what = {"sends": f"{self.name} ({len(self.text):,} characters), AGENTS.md"}
+        what = {"sends": f"{self.name} ({plural(len(self.text), 'character')}), AGENTS.md"}
         require_consent(settings, spent, what, yes=self.options.yes)
 
     def begin(self) -> int:

@@ -57,7 +57,7 @@ def read_addition(words: Sequence[str], name: str = "") -> str:
         words: The words of the command line, or a text that was read already.
         name: Where that text came from; empty if the words are still to be read.
     """
-    text, where = (words[0].strip(), name) if name else _text_and_source(words, "text")
+    text, where = (words[0].strip(), f"in {name}") if name else _text_and_source(words, "text")
     empty = 'Describe what to plan: ralph add --plan "Export to CSV".'
     return _bounded(text, "text", where, MAX_ADDITION, empty=empty, long=_INTO_SPECS)
 
@@ -69,19 +69,19 @@ def _text(words: Sequence[str], what: str, most: int, *, empty: str, long: str) 
 
 def _bounded(text: str, what: str, where: str, most: int, *, empty: str, long: str) -> str:
     if not text:
-        raise RalphError(f"The {what} on {where} is empty.", empty)
+        raise RalphError(f"The {what} {where} is empty.", empty)
     if len(text) > most:
-        raise RalphError(f"The {what} on {where} is longer than {most:,} characters.", long)
+        raise RalphError(f"The {what} {where} is longer than {most:,} characters.", long)
     return text
 
 
 def _text_and_source(words: Sequence[str], what: str) -> tuple[str, str]:
     text = " ".join(words).strip()
     if text == "-":
-        return _standard_input(what).strip(), "standard input"
+        return _standard_input(what).strip(), "on standard input"
     if text.startswith("@") and len(words) == 1:
-        return _read(Path(text[1:]), what).strip(), text[1:]
-    return text, "the command line"
+        return _read(Path(text[1:]), what).strip(), f"in {text[1:]}"
+    return text, "on the command line"
 
 
 def _standard_input(what: str) -> str:
@@ -89,7 +89,7 @@ def _standard_input(what: str) -> str:
         return sys.stdin.read(MAX_CHARACTERS + 1)
     except UnicodeDecodeError as error:
         raise RalphError(
-            f"The {what} on standard input is not UTF-8 (at byte {error.start}).",
+            f"The {what} on standard input is not UTF-8, as the byte 0x{error.object[error.start]:02x} shows.",
             "Save it as UTF-8.",
         ) from error
 
@@ -176,5 +176,6 @@ def _read(path: Path, what: str) -> str:
         ) from error
     except UnicodeDecodeError as error:
         raise RalphError(
-            f"The {what} file {path} is not UTF-8 (at byte {error.start}).", "Save it as UTF-8."
+            f"The {what} file {path} is not UTF-8, as the byte 0x{error.object[error.start]:02x} shows.",
+            "Save it as UTF-8.",
         ) from error

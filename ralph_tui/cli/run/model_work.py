@@ -86,7 +86,9 @@ def compact_learnings(root: Path, overrides: Mapping[str, object], *, yes: bool)
     require_learnings(project)
     taken = learnings_to_shorten(project)
     size = sum(map(len, taken))
-    what = {"sends": f"{plural(len(taken), 'learning')} of progress.txt ({size:,} characters)"}
+    what = {
+        "sends": f"{plural(len(taken), 'learning')} of progress.txt ({plural(size, 'character')})"
+    }
     require_consent(settings, project.load().project_cost, what, yes=yes)
     request = RunRequest(only=Phase.PLANNING, compacts=True)
     return run_in_lines(root, overrides, request)
@@ -115,7 +117,7 @@ def add_planned(
     named = "your text" if material.source == PERSON else material.source
     tasks = len(docs.plan.tasks)
     what = {
-        "sends": f"{named} ({len(material.text):,} characters), the plan ({plural(tasks, 'task')}), specs, AGENTS.md"
+        "sends": f"{named} ({plural(len(material.text), 'character')}), the plan ({plural(tasks, 'task')}), specs, AGENTS.md"
     }
     require_consent(settings, docs.project_cost, what, yes=yes)
     return run_in_lines(root, overrides, request)
