@@ -302,11 +302,31 @@ class JudgeTree(PlacedTree):
             elif path.endswith(_METADATA):
                 shutil.copytree(source, target, symlinks=True)
             elif not self._confined:
-                target.symlink_to(source)
+                target.symlink_to(
+                    self._with_own_links(path) if source.name == "node_modules" else source
+                )
             else:
                 target.mkdir() if source.is_dir() else target.touch(mode=0o600)
                 yield source, place / path, source.name in _MANAGED
                 yield from self._own_caches(path, place)
+
+    def _with_own_links(self, path: str) -> Path:
+        """Return installed packages with links into the tree in place of those into the project, as workspaces have them."""
+        source, own, top = self.project / path, self.place / "linked" / path, self.project.resolve()
+        scopes = {p for p in source.glob("@*") if p.is_dir() and not p.is_symlink()}
+        found = dict[Path, Path]()
+        for one in (*source.iterdir(), *(p for scope in scopes for p in scope.iterdir())):
+            to = one.resolve() if one.is_symlink() else one
+            ours = to.is_relative_to(top) and not _PACKAGES.intersection(to.relative_to(top).parts)
+            found[one] = self.root / to.relative_to(top) if ours else one
+        if all(one == to for one, to in found.items()):
+            return source
+        _remove(own)
+        own.mkdir(mode=0o700, parents=True)
+        for one, to in sorted(found.items()):
+            link = own / one.relative_to(source)
+            link.mkdir() if one in scopes else link.symlink_to(to)
+        return own
 
     def _fits(self, path: str) -> bool:
         target = self.root / path

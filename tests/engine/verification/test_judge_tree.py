@@ -124,6 +124,28 @@ async def test_what_was_there_enters_at_any_depth_and_what_a_command_wrote_does_
 
 
 @pytest.mark.parametrize("confined", MODES)
+async def test_packages_that_link_to_each_other_are_those_of_the_tree(
+    tmp_path: Path, *, confined: bool
+) -> None:
+    files = {
+        ".gitignore": "node_modules/\n",
+        "packages/core/index.js": "module.exports = 1\n",
+        "node_modules/pad/index.js": "module.exports = 5\n",
+        "use.js": "console.log(require('@shop/core'), require('@shop/pad'), require('pad'))\n",
+    }
+    made = Place(tmp_path / "project", files, confined=confined)
+    (scope := made.root / "node_modules/@shop").mkdir()
+    (scope / "core").symlink_to("../../packages/core")
+    (scope / "pad").symlink_to("../pad")
+    async with made.opened():
+        made.move({"packages/core/index.js": "module.exports = 2\n"})
+        for _ in range(2):
+            assert (await made.run("node use.js")).tail == "2 5 5\n"
+            made.move({"packages/core/index.js": "module.exports = 2\n"})
+    assert (scope / "core").readlink() == Path("../../packages/core")
+
+
+@pytest.mark.parametrize("confined", MODES)
 async def test_metadata_of_an_editable_install_is_written_again(
     tmp_path: Path, *, confined: bool
 ) -> None:
