@@ -10,6 +10,7 @@ SUPPRESSION = re.compile(
     r"noqa|type:\s*ignore|pylint:\s*disable|mypy:\s*ignore|pragma:\s*no\s*(?:cover|branch)|fmt:\s*(?:off|skip)"
     r"|nosec|@ts-(?:nocheck|ignore|expect-error)|eslint-disable|nolint|#!?\[(?:allow|expect)\(|#\[ignore|@SuppressWarnings"
     r"|@Disabled|@Ignore|@phpstan-ignore|#pragma\s+(?:warning|GCC diagnostic)|dead_code|no_type_check|\bif\b[^\n]*\bTYPE_CHECKING"
+    r"|\bas\s+any\b|\bas\s+unknown\s+as\b|\bcast\((?:\w+\.)?Any\b"
     r"|(?:#|//|/\*|<!--|--)\s*[\w-]+(?:[:-]+\s*|\s+)(?:off|disable|ignore|skip)\b",
     re.IGNORECASE,
 )
@@ -38,10 +39,26 @@ def without_new_marks(old: bytes, new: bytes) -> bytes:
             kept.append(line)
         elif "TYPE_CHECKING" in mark[0]:
             kept.append(_ONLY_TYPED.sub(_both_ways, line))
+        elif mark[0].startswith(("as", "cast")):
+            kept.append(_without_casts(line))
         else:
             end = line[len(line.rstrip("\r\n")) :]
             kept.append(f"{_OPENING.sub('', line[: mark.start()]).rstrip()}{end}")
     return "".join(kept).encode()
+
+
+_CASTS = (
+    (re.compile(r"\bas\s+any\b"), "as unknown"),
+    (re.compile(r"\bas\s+unknown\s+as\b"), "as"),
+    (re.compile(r"\bcast\((?:\w+\.)?Any\b"), "cast(object"),
+)
+"""Casts to what fits everywhere, with what has to be known of it before it fits."""
+
+
+def _without_casts(line: str) -> str:
+    for cast, stricter in _CASTS:
+        line = cast.sub(stricter, line)
+    return line
 
 
 _ONLY_TYPED = re.compile(r"(not\s+)?((?:typing\.)?\bTYPE_CHECKING\b)")
