@@ -128,7 +128,7 @@ def _python_parts(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int
         node
         for node in body
         if isinstance(node, _DEFINES)
-        and (re.match(r"test_|Test|.*Tests?$", node.name) or _mostly_asserts(node))
+        and _tests(node, body)
         and "assert" in text[slice(*spans[node])]
     ]
     named = {node.name for node in tests}
@@ -162,8 +162,20 @@ _ASSIGNS = (ast.Assign, ast.AnnAssign)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
 
-def _mostly_asserts(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
-    return 2 * sum(isinstance(one, ast.Assert) for one in node.body) > len(node.body)
+def _tests(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, body: list[ast.stmt]
+) -> bool:
+    """Return whether a definition is a test by its name, or mostly asserts and is not there for others to call with arguments."""
+    if isinstance(node, ast.ClassDef):  # a product may have tests of its own, as of speed
+        has_tests = any("test" in getattr(one, "name", "").lower() for one in node.body)
+        based = (base for one in body if isinstance(one, ast.ClassDef) for base in one.bases)
+        return bool(re.match(r"Test|.*Tests?$", node.name)) and (
+            has_tests or node.name in _names(based)
+        )
+    asserts = 2 * sum(isinstance(one, ast.Assert) for one in node.body) > len(node.body)
+    takes = bool(node.args.posonlyargs or node.args.args)
+    called = asserts and takes and node.name in _names(one for one in body if one is not node)
+    return node.name.startswith("test_") or (asserts and (called or not takes))
 
 
 def _names(nodes: Iterable[ast.AST], use: type[ast.expr_context] = ast.Load) -> set[str]:
