@@ -34,8 +34,8 @@ _FREE_TOOLS = frozenset({
 
 _FREE_KEYS = frozenset({
     "name", "version", "description", "keywords", "homepage", "bugs", "license", "author", "contributors",
-    "maintainers", "funding", "files", "main", "module", "browser", "types", "typings", "typesVersions", "exports",
-    "bin", "man", "directories", "repository", "dependencies", "devDependencies", "peerDependencies",
+    "maintainers", "funding", "files", "main", "module", "browser", "type", "types", "typings", "typesVersions", "exports",
+    "imports", "bin", "man", "directories", "repository", "dependencies", "devDependencies", "peerDependencies",
     "peerDependenciesMeta", "optionalDependencies", "bundleDependencies", "bundledDependencies", "engines", "os",
     "cpu", "private", "publishConfig", "sideEffects", "packageManager", "unpkg", "jsdelivr", "icon", "contributes",
     "activationEvents", "displayName", "publisher", "categories",
