@@ -36,7 +36,8 @@ TAIL = """
 ## What ralph cannot detect
 
 - **Special cases in the code.** `if numbers == [1, 2]: return 3` is product code that passes the tests you have, and no test run can reveal it.
-  Such cheats are not in the tables. Validation against the specs and reviews of criteria in prose look for such code.
+  Such cheats are not in the tables. Validation against the specs and reviews of criteria in prose look for such code. ralph notices code
+  that asks for a variable which only a test runner sets, or names the data of your tests, but not code that finds that data by a search.
 - **Runners without a report.** If ralph does not know the report of a runner, the exit status counts, and the receipt says so. ralph then
   changes the numbers and texts in your tests once: the check must turn red. A check that reads no such values is not tried this way.
 - **Helpers of tests among the sources.** A file beside the product that only tests use, and whose name and place do not say so, counts as

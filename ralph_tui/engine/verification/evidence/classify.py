@@ -70,6 +70,7 @@ class Context:
         hidden: The modules that a new module of the same name would hide.
         compiled: The names of removed and of new sources, which a build may list, and of their objects.
         offered: The plugins of a test framework that the project offers to others.
+        imported: Returns whether the product imports a source.
     """
 
     inputs: Collection[str] = ()
@@ -80,6 +81,7 @@ class Context:
     hidden: Collection[str] = ()
     compiled: tuple[Collection[str], Collection[str]] = ((), ())
     offered: Collection[str] = ()
+    imported: Callable[[str], bool] = lambda _: False
 
     def is_check(self, path: str, content: bytes = b"") -> bool:
         # A settings file without content steers nothing; what it says of the package is no check.
@@ -119,6 +121,7 @@ _NOTES = re.compile(
     r"(MEMORY\.md|progress\.txt(\.\d)?|\.ralph/.*|PROMPT_\w+\.md|\.coverage(\..+)?)"
 )
 _COMPILED = re.compile(r".*\.(py[cod]|o|class|tsbuildinfo)")
+_FUNCTION = re.compile(rb"\b(?:def|function|func|fun|fn|sub)\b|=>")
 
 
 def classify(
@@ -155,7 +158,7 @@ def _sides(
         yield Side.ENVIRONMENT, "is compiled"
     if _NOTES.fullmatch(path):
         yield Side.IGNORED, "is a note about the work"
-    yield Side.CHECK, _is_test(path, old, context)
+    yield Side.CHECK, _is_test(path, old, new, context)
     if any(fnmatch.fnmatchcase(path, glob) for glob in context.touches):
         yield Side.PRODUCT, "is named by `touches` in the plan"
     if is_named(path, context.task_text):
@@ -172,13 +175,15 @@ def _sides(
     yield Side.PRODUCT, "is read by no check"
 
 
-def _is_test(path: str, old: bytes | None, context: Context) -> str:
+def _is_test(path: str, old: bytes | None, new: bytes | None, context: Context) -> str:
     *places, name = path.split("/")
     if is_test_file(name) or not TEST_DIRECTORIES.isdisjoint(places):
         return "is a test or its data"
     for what, names in _PLACES.items():
         if what in {"a mock", "test data"} and not names.isdisjoint(places):
-            return f"is {what}"
+            code = what == "test data" and is_source(name) and _FUNCTION.search(old or new or b"")
+            if not (code and context.imported(path)):  # unlike the fixtures of a league
+                return f"is {what}"
     if name.endswith((".pyi", ".snap")):
         return "is a stub" if name.endswith(".pyi") else "is test data"
     alone = path.endswith(".py") and has_own_tests(os.fsdecode(old or b""), alone=True)
@@ -188,7 +193,7 @@ def _is_test(path: str, old: bytes | None, context: Context) -> str:
 def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -> str:
     *places, name = path.split("/")
     for what, names in _PLACES.items():
-        if not names.isdisjoint(places):
+        if what != "test data" and not names.isdisjoint(places):
             return f"is {what}" if what.startswith(("a ", "test")) else f"is in {what}"
     settings = is_runner_settings(path) or is_recipe(name)
     settings |= _STEERS.fullmatch(name) is not None and "main/resources" not in path
@@ -324,6 +329,8 @@ _VALUE = re.compile(
     r"""|(?<=")(?!__\w+__")[\w][\w ,!?-]*(?=")|(?<=')(?!__\w+__')[\w][\w ,!?-]+(?=')"""
 )
 """A number, or a text in quotes that is no path and no `__main__`. Zero is left, because it is a status or a bound as well."""
+_DATA = re.compile(r"""(?<![\w."-])[1-9]\d{0,5}(?![\w."])|(?<=")\w[\w ,!?.-]*(?="(?!\s*:))""")
+"""A number or a text that is no key."""
 _LOADS = re.compile(
     r"""\b(?:require\w*|import|use|using|include|source|from|load|open|package|plan|done_testing|assertions|env::var|(?i:\w*env(?:iron)?))\b"""
     r"""|^\s*(?:[\w.]+\s+)?"[^"]*"\s*$"""
@@ -331,11 +338,12 @@ _LOADS = re.compile(
 """A line that loads something, such as one of Go's imports, names a variable of the environment or counts tests: it has no values."""
 
 
-def with_other_values(data: bytes, names: Collection[str] = ()) -> bytes:
+def with_other_values(data: bytes, names: Collection[str] = (), *, words: bool = False) -> bytes:
     """Return a test with other numbers and texts, each changed by another number, so that no assertion about them holds.
 
     Args:
         names: Texts that are no values, such as those of modules that a runner loads.
+        words: Whether all words count as texts where there are none in quotes and no numbers, as in data.
     """
     count = itertools.count(7, 2)
 
@@ -345,7 +353,10 @@ def with_other_values(data: bytes, names: Collection[str] = ()) -> bytes:
         number = next(count)
         return str(int(match[0]) + number) if match[0].isdecimal() else f"{match[0]}{number}"
 
-    lines = data.decode("utf-8", "replace").splitlines(keepends=True)
+    text = data.decode("utf-8", "replace")
+    if words:
+        return re.sub(_DATA if _DATA.search(text) else r"\w+", other, text).encode()
+    lines = text.splitlines(keepends=True)
     return "".join(
         line if _LOADS.search(line) else _VALUE.sub(other, line) for line in lines
     ).encode()

@@ -39,6 +39,8 @@ from ralph_tui.engine.verification.evidence.examined import (
     lost_tests,
     noticing,
     only_new_tests,
+    only_reads,
+    passed_in,
     written_since,
 )
 from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
@@ -342,7 +344,8 @@ class Examiner:
                 question = f"{shortlist(left, MOST_SHOWN)} changed while the check ran"
                 return _asked(question, tuple(left), (), for_person=True)
         found = await self._shows_nothing(case, tree) if turned else None
-        return found or await self._never_fails(case) or await self._asks_for_less(case, there)
+        found = found or await self._never_fails(case) or await self._knows_its_tests(case)
+        return found or await self._asks_for_less(case, there)
 
     async def _never_fails(self, case: Case) -> dict[str, object] | None:
         """Return a question if tests that turned green pass as well where they must fail: the product changes their results."""
@@ -364,6 +367,21 @@ class Examiner:
         question = f"{names} also passes where it must fail: something changes the results of tests"
         return _asked(question, (), (), for_person=True)
 
+    async def _knows_its_tests(self, case: Case) -> dict[str, object] | None:
+        """Return a question if the check passes only where the product sees a variable that a test runner sets."""
+        base, inspection = self._base, case.inspection
+        renamed = await asyncio.to_thread(base.with_other_variables, inspection, self._environment)
+        if not renamed:
+            return None
+        tree = self.tree.store.tree_with(inspection.claim, renamed)
+        ran = await self._run_on(tree, case.command, case.limit_seconds)
+        less = {*passed_in(case.here.report.outcomes)} - {*passed_in(ran.report.outcomes)}
+        if not ran.result.exit_code or (case.here.reported and not less):
+            return None
+        names = shortlist(tuple(p for p in renamed if p in inspection.product), MOST_SHOWN)
+        question = f"`{case.command}` passes only with a variable from outside the project that {names} reads"
+        return _asked(question, (), (), for_person=True)
+
     async def _shows_nothing(self, case: Case, tree: str) -> dict[str, object] | None:
         """Return a question if what turned a check green is not the product.
 
@@ -378,15 +396,17 @@ class Examiner:
                 names = shortlist(tuple(added), MOST_SHOWN)
                 question = f"`{command}` passes only with tests of earlier tasks: {names}"
                 return _asked(question, tuple(added), ())
-        other: Mapping[str, Content] = {}
-        if not reported or await asyncio.to_thread(self._base.says_what_equals, case.inspection):
-            other = await asyncio.to_thread(self._base.with_other_values, case.inspection)
-        if other:
+        base = self._base
+        known = case.inspection.originals - case.inspection.product.keys()
+        sources = not reported or await asyncio.to_thread(base.leans_on_tests, case.inspection)
+        for data in (False, True) if sources else (True,):
+            other = await asyncio.to_thread(base.with_other_values, case.inspection, data=data)
+            if not other:
+                continue
             changed = self.tree.store.tree_with(tree, other)
             less = await self._run_on(changed, command, case.limit_seconds)
             turned = [n for n in case.turned if less.report.outcomes.get(n) != "passed"]
             green = not turned if reported else less.result.exit_code == 0
-            known = case.inspection.originals - case.inspection.product.keys()
             runs_product = green and await self._needs(
                 case, tree, lambda p: is_source(p) and p not in known
             )
@@ -437,6 +457,10 @@ class Examiner:
             whole = lost_tests(here, there, before, inspection)
             runs = (*runs, there.on(Tree.CLAIM, whole))
         if not whole:
+            changed = [c for c in inspection.changes if c.path in files]
+            tests = all(c.kind == "new" and SUBJECT.fullmatch(c.reason) for c in changed)
+            if tests and only_reads(command):  # that there are tests shows nothing of the work
+                return {"runs": (runs[0], runs[-1]), "shown": False, "place": Place.COPY}
             question = f"`{command}` passes only with the changes to {shortlist(files, MOST_SHOWN)} ({lost})"
             return _asked(question, files, runs, for_person=inspection.has_compiled)
         if outputs := await asyncio.to_thread(self.tree.written):

@@ -210,11 +210,18 @@ def noticing(here: Ran, base: Ran) -> tuple[str, ...]:
     )
 
 
+_READING = frozenset({"cd", "grep", "ls", "test", "["})
+
+
 def is_linter(command: str) -> bool:
     """Return whether a check looks at sources without running tests, so that tests are its subject, too."""
-    reading = {"cd", "grep", "test", "["}
-    found = [one for _, one in placed_programs(command) if one and one[0] not in reading]
+    found = [one for _, one in placed_programs(command) if one and one[0] not in _READING]
     return bool(found) and all(map(lints, found))
+
+
+def only_reads(command: str) -> bool:
+    """Return whether a check only looks for files and for texts in them."""
+    return all(one and one[0] in _READING for _, one in placed_programs(command))
 
 
 def exit_text(result: CommandResult) -> str:

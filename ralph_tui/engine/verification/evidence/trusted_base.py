@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -30,6 +30,7 @@ from ralph_tui.engine.verification.evidence.check_names import (
     names_check,
 )
 from ralph_tui.engine.verification.evidence.classify import (
+    SUBJECT,
     Classified,
     Context,
     Side,
@@ -57,10 +58,16 @@ from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
 
 _REF = "refs/trusted/"
 _COMPILED = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".m", ".mm", ".f90"})
-_EQUALITY = re.compile(
+_LEANS = re.compile(
     rb"\bimpl\b[^\n{]*\bPartialEq\b|\boperator\s*==|\bdef\s+==|__eq__|asymmetricMatch|toPrimitive|\bvalueOf\b|\bequals\(Object"
     rb"|\b(?:func|fn|def|function|bool|boolean)\s+\w*(?i:same|equal|compare)\w*\s*\("
+    rb"|\b(?:inspect|linecache|_getframe|currentframe|captureStackTrace|prepareStackTrace)\b|\.stack\b"
 )
+"""How code decides what equals it, or finds the code that calls it."""
+_VARIABLE = re.compile(
+    rb"""(?:(?i:env)\w*(?:\W{1,3}(?:get|var|fetch))?\W{1,4}|["'](?=\w+["'] (?:not )?in [\w.]*env))([A-Z][A-Z0-9_]+)\b"""
+)
+"""The name of an environment variable where code reads it."""
 _NODE_LOCKS = ("package-lock.json", "yarn.lock", "pnpm-lock.yaml")
 _MOST_TESTS = 50
 """Test sources whose numbers are changed to see whether a check reads them."""
@@ -236,16 +243,23 @@ class TrustedBase:
                 found |= {path: kept} if kept != held else {}
         return found
 
-    def with_other_values(self, inspection: Inspection) -> dict[str, Content]:
-        """Return the test sources of the judge tree, and products with own tests, with other numbers and texts in them."""
+    def with_other_values(
+        self, inspection: Inspection, *, data: bool = False
+    ) -> dict[str, Content]:
+        """Return the test sources of the judge tree, and products with own tests, with other numbers and texts in them.
+
+        Args:
+            data: Whether to change the data of tests that the changed product names, instead of sources.
+        """
         held = {**self._contents(inspection.claim), **inspection.judged}
-        paths = filter(is_source, sorted(inspection.originals | inspection.product.keys()))
+        paths = sorted(inspection.originals | inspection.product.keys())
+        chosen = filter(self._told_data(inspection) if data else is_source, paths)
         names = {PurePosixPath(path).stem for path in inspection.originals}
         found = {}
-        for path, kept in islice(((path, held.get(path)) for path in paths), _MOST_TESTS):
-            data = self.read(kept) if kept else b""
-            is_test = path in inspection.originals or has_own_tests(os.fsdecode(data))
-            if kept and is_test and (other := with_other_values(data, names)) != data:
+        for path, kept in islice(((path, held.get(path)) for path in chosen), _MOST_TESTS):
+            text = self.read(kept) if kept else b""
+            is_test = path in inspection.originals or has_own_tests(os.fsdecode(text))
+            if kept and is_test and (other := with_other_values(text, names, words=data)) != text:
                 found[path] = self.trees.put(other, kept.mode)
         return found
 
@@ -268,11 +282,46 @@ class TrustedBase:
                 }
         return found, tuple(judged)
 
-    def says_what_equals(self, inspection: Inspection) -> bool:
-        """Return whether the changed product defines what is equal to it, so that a comparison may hold for everything."""
-        now = self._contents(inspection.claim)
-        held = (now[path] for path in inspection.product if path in now and is_source(path))
-        return any(_EQUALITY.search(self.read(one)) for one in held)
+    def _told_data(self, inspection: Inspection) -> Callable[[str], bool]:
+        """Return whether a file is data of tests that the changed product names, so that it may take its results from there."""
+        told = b"\0".join(new for _, new in self._product(inspection))
+
+        def is_told(path: str) -> bool:
+            place, _, name = path.rpartition("/")
+            words = (name, place) if "/" in place else (name,)
+            is_data = not is_source(path) and SUBJECT.fullmatch(classify(path, None, b"").reason)
+            return bool(is_data and any(word.encode() in told for word in words))
+
+        return is_told
+
+    def with_other_variables(
+        self, inspection: Inspection, known: Iterable[str]
+    ) -> dict[str, Content]:
+        """Return all files that name a variable which the product newly reads, with another name for it.
+
+        Only what is outside the project, such as a test runner, still sets the old one. What is `known` keeps its name.
+        """
+        both = [[{*_VARIABLE.findall(text)} for text in one] for one in self._product(inspection)]
+        names = {os.fsdecode(one) for old, new in both for one in new - old} - {*known}
+        if not names:
+            return {}
+        held, either = self._contents(inspection.claim), "|".join(sorted(names))
+        pattern = re.compile(rf"\b({either})\b".encode())
+        texts = {p: self.read(held[p]) for p in self._found(inspection.claim, "-wE", either)}
+        return {
+            p: self.trees.put(pattern.sub(rb"\1_BY_OTHER_NAME", text), held[p].mode)
+            for p, text in texts.items()
+        }
+
+    def leans_on_tests(self, inspection: Inspection) -> bool:
+        """Return whether the changed product may take its results from its caller, or says itself what equals them."""
+        return any(_LEANS.search(new) for _, new in self._product(inspection))
+
+    def _product(self, inspection: Inspection) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the sources of the changed product, before and now."""
+        old, new = (self._contents(tree) for tree in (inspection.base, inspection.claim))
+        for path in filter(is_source, inspection.product.keys() & new.keys()):
+            yield self.read(old[path]) if path in old else b"", self.read(new[path])
 
     def began(self, task_id: str) -> str:
         return self._record.tasks.get(self._name(task_id), "")
@@ -420,7 +469,7 @@ class TrustedBase:
     ) -> Inspection:
         text = task.description if task else ""
         inputs = CheckInputs(self._root, commands, text, own=True)
-        context = self._context(base, inputs, task)
+        context = self._context(base, inputs, task, claim)
         held = self._contents(base)
         changes: list[ChangedFile] = []
         judged: dict[str, Content | None] = {}
@@ -505,7 +554,9 @@ class TrustedBase:
         data = (self._root / path).read_bytes()
         return classify(path, b"", data, self._context(self._record.base, inputs, task))
 
-    def _context(self, base: str, inputs: CheckInputs, task: Task | None) -> Context:
+    def _context(
+        self, base: str, inputs: CheckInputs, task: Task | None, claim: str = ""
+    ) -> Context:
         parts = (part for path in self._contents(base) for part in path.split("/")[:2])
         present = {part.partition(".")[0] for part in parts}
         installed = {
@@ -515,15 +566,26 @@ class TrustedBase:
         }
         known = {*self._record.inputs}
         # A program that a criterion runs and that did not exist is the work, unless its name says that it checks.
-        named = {p for p in inputs.named if p in self._contents(base) or names_check(p)}
-        return Context(
-            inputs={*named, *known, *inputs.included},
-            is_input=inputs.includes,
+        started = {p for p in inputs.named if p in self._contents(base) or names_check(p)}
+        own = Context(inputs={*started, *known, *inputs.included}, is_input=inputs.includes)
+
+        def is_imported(path: str) -> bool:
+            """Return whether the product imports a source: that of the base, unless the source is new."""
+            parts = PurePosixPath(path.partition(".")[0]).parts
+            named = [re.escape(p) for p in parts if p not in {"__init__", "index"}]
+            place, name = ["", *named][-2:]
+            word = rf"(import|from|require).*{place}([./ ]| import .*){name}([^[:alnum:]_]|$)"
+            tree = base if path in self._contents(base) else claim
+            return any(is_source(p) and not own.is_check(p) for p in self._found(tree, "-E", word))
+
+        return replace(
+            own,
             task_text=task.description if task else "",
             touches=task.touches if task else (),
             named_by=lambda path: self._named_by(base, path),
             hidden=(RUNNER_MODULES | sys.stdlib_module_names | installed) - present,
             offered=offered_plugins(self._root, self._contents(base)) - known,
+            imported=is_imported,
         )
 
     def _named_by(self, base: str, path: str) -> tuple[str, ...]:
@@ -531,10 +593,15 @@ class TrustedBase:
         within = re.escape(directory.rpartition("/")[2])
         place = rf"(^|[^[:alnum:]_.-]){within}([\"'/]|$)"
         for kind, word in (("-F", name), ("-E", place if directory else "")):
-            with contextlib.suppress(SetupError):  # nothing was found
-                if word and (found := self.trees.git("grep", "-zlI", kind, "-e", word, base)):
-                    names = (one.partition(":")[2] for one in found.split("\0"))
-                    return tuple(one for one in names if one and one != path)
+            if word and (found := self._found(base, kind, word)):
+                return tuple(one for one in found if one != path)
+        return ()
+
+    def _found(self, tree: str, kind: str, word: str) -> tuple[str, ...]:
+        """Return the files of a tree that have a text or pattern."""
+        with contextlib.suppress(SetupError):  # nothing was found
+            found = self.trees.git("grep", "-zlI", kind, "-e", word, tree).split("\0")
+            return tuple(path for one in found if (path := one.partition(":")[2]))
         return ()
 
     def _read(self, differences: Iterable[Difference]) -> dict[str, bytes]:

@@ -121,6 +121,7 @@ def test_what_means_the_same_is_no_change(path: str, old: str, new: str, same: b
         ("pyproject.toml", "", '[tool.uv]\nindex-url = "https://example.org"\n', Side.PRODUCT),
         ("package.json", '{"dependencies": {}}', '{"dependencies": {"a": "1"}}', Side.PRODUCT),
         ("package.json", '{"scripts": {"test": "jest"}}', '{"scripts": {"test": "true"}}', Side.CHECK),
+        ("package.json", '{"type": "commonjs"}', '{"type": "module", "imports": {"#a": "./a.js"}}', Side.PRODUCT),
         ("go.mod", "module m\n", "module m\n\nrequire x v1\n", Side.PRODUCT),
         ("go.mod", "module m\n", "module m\n\nreplace x => ./x\n", Side.CHECK),
         ("Cargo.toml", '[workspace]\nmembers = ["a"]\n', '[workspace]\nmembers = ["a", "b"]\n', Side.PRODUCT),
@@ -157,6 +158,17 @@ def test_the_judge_tree_has_the_tests_of_the_base_inside_product_files(
     assert "fn g()" in held
     assert kept in held
     assert kept.replace("3", "1") not in held
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("def is_low(a):\n    assert a < 3\n", "def is_low(a):\n    assert a < 4\n"),
+        ("class SpeedTest:\n    def run(self, a):\n        assert a\n        return 3\n", "class SpeedTest:\n    def run(self, a):\n        assert a\n        return 4\n"),
+    ],
+)  # fmt: skip
+def test_what_others_call_is_no_test_although_it_asserts(old: str, new: str) -> None:
+    assert judged_content("f.py", Side.PRODUCT, old.encode(), new.encode()) == new.encode()
 
 
 CASE = "import unittest\n\nN = 3\n\n\nclass FTest(unittest.TestCase):\n    def test_f(self): self.assertEqual(f(), N)\n"
@@ -241,5 +253,9 @@ def test_marks_that_silence_a_check_are_counted() -> None:
         lost = typed.replace(b"a: int) -> int", now)
         assert new_suppressions(typed, lost) == number
         assert not number or without_new_marks(typed, lost).replace(b'"', b"") == typed
+    casts = b"a = (b as any).c; d = e as unknown as F\nreturn cast(Any, text)\n"
+    assert new_suppressions(b"", casts) == 3
+    stricter = b"a = (b as unknown).c; d = e as F\nreturn cast(object, text)\n"
+    assert without_new_marks(b"", casts) == stricter
     only = b"if not TYPE_CHECKING:\n    x = 1\n"
     assert b"if not (TYPE_CHECKING and __name__):" in without_new_marks(b"", only)

@@ -49,6 +49,36 @@ def test_what_the_person_accepted_by_hand_is_trusted_and_what_came_later_is_not(
     assert later.original("Makefile") == b"test:\n\ttrue # a\n"
 
 
+def test_a_source_beside_test_data_is_product_if_the_product_imports_it(tmp_path: Path) -> None:
+    code, import_ = "def draw(): ...\n", "from app.{} import draw\n"
+    files = {f"app/fixtures/{name}.py": code for name in ("draw", "tested", "data")}
+    files |= {"app/main.py": import_.format("fixtures.draw"), "app/fixtures/data.py": "DATA = 1\n"}
+    base = project(tmp_path, {**files, "tests/test_a.py": import_.format("fixtures.tested")})
+    base.begin("a", COMMANDS)
+    write(
+        tmp_path,
+        dict.fromkeys(files, "def draw(): return 1\n") | {"app/fixtures/data.py": "DATA = 2\n"},
+    )
+    assert names(base) == ["app/fixtures/data.py (changed)", "app/fixtures/tested.py (changed)"]
+
+
+def test_what_the_product_asks_of_its_tests_gets_another_name_or_value(tmp_path: Path) -> None:
+    tests = {
+        "tests/test_a.py": "SET = 'APP_PORT'\n",
+        "tests/data/a.json": '{"in": [3], "out": "x"}\n',
+    }
+    base = project(tmp_path, {"app.py": "a = getenv('OLD_ONE')\n", **tests})
+    base.begin("a", COMMANDS)
+    text = "a = getenv('OLD_ONE')\nb = 'IN_TEST' in os.environ\nc = env['APP_PORT'], env.PATH\nd = open('a.json')\n"
+    write(tmp_path, {"app.py": text})
+    found = base.with_other_variables(base.inspect(COMMANDS), ["PATH"])
+    new = text.replace("IN_TEST", "IN_TEST_BY_OTHER_NAME").replace("PORT", "PORT_BY_OTHER_NAME")
+    told = {path: base.read(content).decode() for path, content in found.items()}
+    assert told == {"app.py": new, "tests/test_a.py": "SET = 'APP_PORT_BY_OTHER_NAME'\n"}
+    (data,) = base.with_other_values(base.inspect(COMMANDS), data=True).values()
+    assert base.read(data) == b'{"in": [10], "out": "x9"}\n'
+
+
 def project(root: Path, files: Changes = FILES) -> TrustedBase:
     write(root, files)
     return another_run(root)
