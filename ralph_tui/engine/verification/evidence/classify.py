@@ -330,7 +330,6 @@ _VALUE = re.compile(
 )
 """A number, or a text in quotes that is no path and no `__main__`. Zero is left, because it is a status or a bound as well."""
 _DATA = re.compile(r"""(?<![\w."-])[1-9]\d{0,5}(?![\w."])|(?<=")\w[\w ,!?.-]*(?="(?!\s*:))""")
-"""A number or a text that is no key."""
 _LOADS = re.compile(
     r"""\b(?:require\w*|import|use|using|include|source|from|load|open|package|plan|done_testing|assertions|env::var|(?i:\w*env(?:iron)?))\b"""
     r"""|^\s*(?:[\w.]+\s+)?"[^"]*"\s*$"""

@@ -67,7 +67,6 @@ _LEANS = re.compile(
 _VARIABLE = re.compile(
     rb"""(?:(?i:env)\w*(?:\W{1,3}(?:get|var|fetch))?\W{1,4}|["'](?=\w+["'] (?:not )?in [\w.]*env))([A-Z][A-Z0-9_]+)\b"""
 )
-"""The name of an environment variable where code reads it."""
 _NODE_LOCKS = ("package-lock.json", "yarn.lock", "pnpm-lock.yaml")
 _MOST_TESTS = 50
 """Test sources whose numbers are changed to see whether a check reads them."""
@@ -570,7 +569,6 @@ class TrustedBase:
         own = Context(inputs={*started, *known, *inputs.included}, is_input=inputs.includes)
 
         def is_imported(path: str) -> bool:
-            """Return whether the product imports a source: that of the base, unless the source is new."""
             parts = PurePosixPath(path.partition(".")[0]).parts
             named = [re.escape(p) for p in parts if p not in {"__init__", "index"}]
             place, name = ["", *named][-2:]
@@ -598,7 +596,6 @@ class TrustedBase:
         return ()
 
     def _found(self, tree: str, kind: str, word: str) -> tuple[str, ...]:
-        """Return the files of a tree that have a text or pattern."""
         with contextlib.suppress(SetupError):  # nothing was found
             found = self.trees.git("grep", "-zlI", kind, "-e", word, tree).split("\0")
             return tuple(path for one in found if (path := one.partition(":")[2]))
