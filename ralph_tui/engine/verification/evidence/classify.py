@@ -342,7 +342,7 @@ def with_other_values(data: bytes, names: Collection[str] = (), *, words: bool =
 
     Args:
         names: Texts that are no values, such as those of modules that a runner loads.
-        words: Whether all words count as texts where there are none in quotes and no numbers, as in data.
+        words: Whether it is data, where all words may be texts.
     """
     count = itertools.count(7, 2)
 

@@ -166,7 +166,7 @@ def _tests(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, body: list[ast.stmt]
 ) -> bool:
     """Return whether a definition is a test by its name, or mostly asserts and is not there for others to call with arguments."""
-    if isinstance(node, ast.ClassDef):  # a product may have tests of its own, as of speed
+    if isinstance(node, ast.ClassDef):
         has_tests = any("test" in getattr(one, "name", "").lower() for one in node.body)
         based = (base for one in body if isinstance(one, ast.ClassDef) for base in one.bases)
         return bool(re.match(r"Test|.*Tests?$", node.name)) and (

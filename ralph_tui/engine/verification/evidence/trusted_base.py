@@ -245,11 +245,7 @@ class TrustedBase:
     def with_other_values(
         self, inspection: Inspection, *, data: bool = False
     ) -> dict[str, Content]:
-        """Return the test sources of the judge tree, and products with own tests, with other numbers and texts in them.
-
-        Args:
-            data: Whether to change the data of tests that the changed product names, instead of sources.
-        """
+        """Return the tests of the judge tree with other numbers and texts: sources, or data that the changed product names."""
         held = {**self._contents(inspection.claim), **inspection.judged}
         paths = sorted(inspection.originals | inspection.product.keys())
         chosen = filter(self._told_data(inspection) if data else is_source, paths)
@@ -296,10 +292,7 @@ class TrustedBase:
     def with_other_variables(
         self, inspection: Inspection, known: Iterable[str]
     ) -> dict[str, Content]:
-        """Return all files that name a variable which the product newly reads, with another name for it.
-
-        Only what is outside the project, such as a test runner, still sets the old one. What is `known` keeps its name.
-        """
+        """Return all files with other names for the variables that the product newly reads; a test runner sets the old ones."""
         both = [[{*_VARIABLE.findall(text)} for text in one] for one in self._product(inspection)]
         names = {os.fsdecode(one) for old, new in both for one in new - old} - {*known}
         if not names:
@@ -317,7 +310,6 @@ class TrustedBase:
         return any(_LEANS.search(new) for _, new in self._product(inspection))
 
     def _product(self, inspection: Inspection) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the sources of the changed product, before and now."""
         old, new = (self._contents(tree) for tree in (inspection.base, inspection.claim))
         for path in filter(is_source, inspection.product.keys() & new.keys()):
             yield self.read(old[path]) if path in old else b"", self.read(new[path])
