@@ -40,6 +40,7 @@ from ralph_tui.engine.verification.detection.directory_files import DirectoryFil
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject
 from ralph_tui.engine.verification.evidence.allowed_changes import shown_changes
+from ralph_tui.engine.verification.evidence.check_names import is_test_file
 from ralph_tui.engine.verification.evidence.examine import Examiner
 from ralph_tui.engine.verification.evidence.examined import Before, CommandRun, Examined
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
@@ -120,6 +121,14 @@ NOTHING_CHANGED = NO_CHECK_RAN.model_copy(
         "reason": "no file has changed since this task began",
         "tail": "None of its criteria is a command that shows that it is done. Do the task. If it was already "
         "done, add a test that shows it.",
+    }
+)
+
+
+TESTS_REMOVED = NO_CHECK_RAN.model_copy(
+    update={
+        "command": "every test is kept",
+        "tail": "Restore these test files. The task does not ask to remove or replace tests.",
     }
 )
 
@@ -321,6 +330,9 @@ class Gate:
         passed = all(receipt.ok for receipt in receipts)
         if passed and await asyncio.to_thread(self._nothing_changed, task, receipts, written):
             add(NOTHING_CHANGED)
+        if passed and (gone := _removed_tests(self._inspection)):
+            reason = f"removed: {shortlist(gone, 5)}"
+            add(TESTS_REMOVED.model_copy(update={"reason": reason}))
         result = self._result(task, checks, tuple(receipts), prose_criteria(task, rules.checks))
         if must_verify and result.passed and not result.verified and not result.question:
             add(NO_CHECK_PASSED if receipts else NO_CHECK_RAN)
@@ -550,6 +562,13 @@ class Gate:
                 judged = examined.judged or examined.outcomes
                 self.base.store.save_outcomes(command, examined.outcomes)
                 self.base.store.save_outcomes(_in_judge_tree(command), judged)
+
+
+def _removed_tests(judged: Inspection) -> tuple[str, ...]:
+    """Return the removed test files that nobody allowed to remove; none if there are new ones, which may replace them."""
+    tests = [change for change in judged.checks if is_test_file(change.path)]
+    new = any(change.kind == "new" for change in tests)
+    return () if new else tuple(c.path for c in tests if c.kind == "deleted")
 
 
 def _status_of(examined: Examined, limit: float) -> tuple[ReceiptStatus, str]:
