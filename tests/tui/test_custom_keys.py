@@ -12,8 +12,8 @@ from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.custom_keys import keymap_of
-from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.pages.history import HistoryPage
+from ralph_tui.tui.screens.pages.iterations import IterationsPage
 from ralph_tui.tui.screens.pages.why import WhyPage
 from tests.tui import feed
 from tests.tui.conftest import SIZE, drained, screen_text, script_of, until
@@ -46,12 +46,14 @@ async def test_a_pages_own_keys_are_remapped_and_win_on_the_page(tmp_path: Path)
         await drained(pilot)
         await pilot.press("5")
         await until(pilot, lambda: isinstance(app.screen, HistoryPage))
-        await until(pilot, lambda: "E export" in screen_text(app).splitlines()[-1])
+        await until(pilot, lambda: "E open" in screen_text(app).splitlines()[-1])
         await pilot.press("p")  # the page's, although it is also what nothing else means now
         await until(pilot, lambda: "Copied " in screen_text(app))
         await pilot.press("f6")
-        await until(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.press("escape", "f1")
+        await until(pilot, lambda: isinstance(app.screen, IterationsPage))
+        await pilot.press("5")
+        await until(pilot, lambda: isinstance(app.screen, HistoryPage))
+        await pilot.press("f1")
         await until(pilot, lambda: "E F6" in screen_text(app))
         await pilot.press("escape", "v")  # the page's own view, not the pause it is elsewhere
         await until(pilot, lambda: "Completed tasks" in screen_text(app))
