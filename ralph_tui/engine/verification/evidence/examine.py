@@ -410,13 +410,22 @@ class Examiner:
             runs_product = green and await self._needs(
                 case, tree, lambda p: is_source(p) and p not in known
             )
-            if runs_product and await self._needs(case, tree, other.__contains__):
+            if runs_product and await self._runs_tests(case, tree, other):
                 names = shortlist(tuple(other), MOST_SHOWN)
                 question = (
                     f"`{command}` passes with other values in {names}, too: nothing is compared"
                 )
                 return _asked(question, (), (), for_person=True)
         return None
+
+    async def _runs_tests(self, case: Case, tree: str, tests: Mapping[str, Content]) -> bool:
+        """Return whether a check runs some tests: it fails if they cannot be parsed, or names them where the work cannot hide it."""
+        if await self._needs(case, tree, tests.__contains__):
+            return True
+        base = case.inspection.base
+        broken = await asyncio.to_thread(self.tree.broken, base, tests.__contains__)
+        ran = await self._run_on(broken, case.command, case.limit_seconds)
+        return any(path.rpartition("/")[2] in ran.result.tail for path in tests)
 
     async def _needs(self, case: Case, tree: str, breaks: Callable[[str], bool]) -> bool:
         """Return whether a check runs some files, unlike `test -f` and linters: it fails if they cannot be parsed."""
