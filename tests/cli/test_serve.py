@@ -3,6 +3,7 @@
 import re
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from aiohttp import (
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
+from tests.cli.processes import inside
 from tests.harness.browser import page_at
 from tests.harness.model import serving_in_process
 from tests.harness.projects import make_project, task
@@ -55,6 +57,17 @@ async def served(project: Path, environment: dict[str, str] | None = None) -> As
 
 def browser_like() -> ClientSession:
     return ClientSession(cookie_jar=CookieJar(unsafe=True))
+
+
+def test_what_a_base_install_lacks_for_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "ralph_tui.tui.web_server", raising=False)
+    monkeypatch.setitem(sys.modules, "aiohttp_jinja2", None)
+    done = inside("serve", cwd=make_project(tmp_path, [task("a")]))
+    assert done.returncode == 3
+    assert "not installed: aiohttp_jinja2" in done.stderr
+    assert ".[serve]" in done.stderr
 
 
 async def test_only_the_printed_address_opens_it(tmp_path: Path) -> None:

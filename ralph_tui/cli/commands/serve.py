@@ -9,7 +9,7 @@ import typer
 from ralph_tui.cli.console import note
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project
-from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.errors import RalphError, SetupError
 
 app = typer.Typer()
 programs = typer.Typer()
@@ -41,8 +41,14 @@ def serve(
     project = find_project(project_root)
     from ralph_tui.domain.features import shown_name
     from ralph_tui.store.feature_choice import is_feature_named
-    from ralph_tui.tui.web_server import RalphServer, check_address
 
+    try:
+        from ralph_tui.tui.web_server import RalphServer, check_address
+    except ModuleNotFoundError as error:
+        raise SetupError(
+            f"`ralph serve` needs a package that is not installed: {error.name}.",
+            "Install ralph with it: in its checkout, run `uv tool install '.[serve]'`.",
+        ) from error
     root, feature = project.root, project.layout.feature
     check_address(host, let_others_in=let_others_in)
     command = [sys.executable, "-m", "ralph_tui", "--project-root", str(root)]
