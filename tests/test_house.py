@@ -13,18 +13,18 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_326,
-    "ralph_tui/cli": 7_849,
+    "ralph_tui/cli": 7_621,
     "ralph_tui/config": 2_230,
-    "ralph_tui/demo": 1_607,
-    "ralph_tui/domain": 7_114,
-    "ralph_tui/engine": 23_118,
+    "ralph_tui/demo": 1_601,
+    "ralph_tui/domain": 7_089,
+    "ralph_tui/engine": 22_705,
     "ralph_tui/guard": 7_223,
     "ralph_tui/interop": 3_560,
-    "ralph_tui/present": 7_307,
-    "ralph_tui/store": 5_796,
-    "ralph_tui/tui": 13_167,
+    "ralph_tui/present": 7_233,
+    "ralph_tui/store": 5_722,
+    "ralph_tui/tui": 12_035,
     "ralph_tui/vcs": 1_250,
-    "tests": 60_038,
+    "tests": 54_854,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

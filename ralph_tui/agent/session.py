@@ -39,7 +39,7 @@ from ralph_tui.agent.translate import Translator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model, Record
 from ralph_tui.domain.errors import CliStartError, SetupError, StoreError
-from ralph_tui.domain.events import FailureClass, ToolOutcome
+from ralph_tui.domain.outcomes import FailureClass, ToolOutcome
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
 from ralph_tui.engine.core.ports import (

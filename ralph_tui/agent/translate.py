@@ -25,6 +25,7 @@ from pydantic import JsonValue
 from ralph_tui.agent.failures import ResultFacts, classify
 from ralph_tui.agent.usage import SessionUsage
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.domain.redaction import unfinished
 from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.domain.sanitize import head, inert
@@ -143,7 +144,7 @@ class Translator:
     def abandon(self) -> list[AgentItem]:
         """Finish the running calls, which will get no result."""
         running = list(self._running)
-        return [self._finish(tool_id, ev.ToolOutcome.INTERRUPTED, "") for tool_id in running]
+        return [self._finish(tool_id, ToolOutcome.INTERRUPTED, "") for tool_id in running]
 
     def _stream(self, message: StreamEvent) -> list[AgentItem]:
         event = message.event
@@ -183,16 +184,15 @@ class Translator:
                 items += self.start_tool(call, parent)
         return items
 
-    def _outcome(self, block: ToolResultBlock) -> ev.ToolOutcome:
+    def _outcome(self, block: ToolResultBlock) -> ToolOutcome:
         if block.tool_use_id in self._denied:
-            return ev.ToolOutcome.DENIED
-        if not block.is_error:
-            return ev.ToolOutcome.OK
+            return ToolOutcome.DENIED
         ended = block.tool_use_id in self._interrupted
-        return ev.ToolOutcome.INTERRUPTED if ended else ev.ToolOutcome.ERROR
+        failed = ToolOutcome.INTERRUPTED if ended else ToolOutcome.ERROR
+        return failed if block.is_error else ToolOutcome.OK
 
     def _finish(
-        self, tool_id: str, outcome: ev.ToolOutcome, output: str, patch: str = ""
+        self, tool_id: str, outcome: ToolOutcome, output: str, patch: str = ""
     ) -> ev.ToolFinished:
         name, started, parent = self._running.pop(tool_id, ("", self._clock(), None))
         return ev.ToolFinished(

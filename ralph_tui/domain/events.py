@@ -5,7 +5,6 @@
 
 import re
 from collections.abc import Callable
-from enum import StrEnum
 from functools import reduce
 from operator import or_
 from typing import Annotated, Any, ClassVar, Literal, cast
@@ -16,6 +15,7 @@ from pydantic.fields import FieldInfo
 from ralph_tui.domain.base import Amount, Count, Record, Timestamp
 from ralph_tui.domain.costs import CostLimits, CostMeter, Money
 from ralph_tui.domain.documents.questions import AskedQuestion
+from ralph_tui.domain.outcomes import FailureClass, IterationOutcome, LoopStatus, ToolOutcome
 from ralph_tui.domain.permissions import Scope
 from ralph_tui.domain.plan.plan import RetiredTask, Task
 from ralph_tui.domain.project_state import Adjusted, ApprovalKind, Phase
@@ -26,68 +26,6 @@ from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.verification.review import Review
 from ralph_tui.domain.verification.verification import Receipt
-
-
-class LoopStatus(StrEnum):
-    """How a run of the loop ended."""
-
-    COMPLETE = "complete"
-    STOPPED = "stopped"
-    USAGE_LIMIT = "usage_limit"
-    ERROR = "error"
-    INTERRUPTED = "interrupted"
-    WAITING = "waiting_for_approval"
-
-
-class IterationOutcome(StrEnum):
-    """How one iteration ended."""
-
-    COMPLETE = "complete"
-    INCOMPLETE = "incomplete"
-    BLOCKED = "blocked"
-    HANDED_OFF = "handed_off"
-    FAILED = "failed"
-    INTERRUPTED = "interrupted"
-    SKIPPED = "skipped"
-    SENT_BACK = "sent_back"
-    """The validation found more work to do."""
-
-
-class FailureClass(StrEnum):
-    """Why the agent stopped."""
-
-    AUTHENTICATION = "authentication"
-    BILLING = "billing"
-    USAGE_LIMIT = "usage_limit"
-    OVERLOADED = "overloaded"
-    NETWORK = "network"
-    BAD_REQUEST = "bad_request"
-    SPOILED_SESSION = "spoiled_session"
-    CONTEXT_FULL = "context_full"
-    BUDGET = "budget"
-    MAX_TURNS = "max_turns"
-    REFUSAL = "refusal"
-    CLI_DIED = "cli_died"
-    CLI_SILENT = "cli_silent"
-    SETUP = "setup"
-    UNKNOWN = "unknown"
-
-    @property
-    def is_outage(self) -> bool:
-        return self in (FailureClass.OVERLOADED, FailureClass.NETWORK)
-
-    @property
-    def passes(self) -> bool:
-        return self.is_outage or self is FailureClass.USAGE_LIMIT
-
-
-class ToolOutcome(StrEnum):
-    """How a tool call ended."""
-
-    OK = "ok"
-    ERROR = "error"
-    DENIED = "denied"
-    INTERRUPTED = "interrupted"
 
 
 class Event(Record):
@@ -135,7 +73,6 @@ class Standing(Event):
     request: str = Field(default="", exclude_if=lambda text: not text)
     """What the person asked to build; empty for a plan that was written by hand or imported."""
     branch: str = Field(default="", exclude_if=lambda name: not name)
-    """The branch that was checked out."""
 
 
 class LoopStarted(Standing):
@@ -181,7 +118,6 @@ class PlanLoaded(Event):
     source: Literal["start", "disk", "here"] = "start"
     """`disk` is a change by somebody else, `here` a change by the person on this screen."""
     title: str = ""
-    """Title of the plan."""
     retired: tuple[RetiredTask, ...] = ()
     """Complete tasks that were removed from the plan."""
 
@@ -389,7 +325,6 @@ class StepStarted(Event):
     what: str = ""
     """The step's command or prompt file."""
     iteration: Count = 0
-    """The iteration that the step belongs to."""
     task_id: str = ""
     attempt: Count = 1
 
@@ -409,7 +344,6 @@ class StepFinished(Event):
     """Seconds until the next attempt; None if there is none."""
     exit_code: int | None = None
     tail: str = ""
-    """The end of the step's output."""
     sandboxed: bool = False
     cost_usd: Money = 0.0
     tokens: Count = 0
@@ -628,7 +562,6 @@ class ProjectRead(Transient, Standing):
     awaits: ApprovalKind | None = None
     """What the next run asks you to approve first."""
     last: LoopFinished | None = None
-    """The end of the last run."""
 
 
 class ProjectUnreadable(Transient):

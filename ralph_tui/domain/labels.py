@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ralph_tui.domain.events import FailureClass, LoopStatus
+from ralph_tui.domain.outcomes import FailureClass, LoopStatus
 
 ENDS: Mapping[LoopStatus, str] = MappingProxyType(
     {

@@ -12,6 +12,7 @@ from ralph_tui.agent.session import tool_difference
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question
+from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.domain.permissions import Ruling
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer, ToolCall, Verdict
@@ -201,12 +202,12 @@ async def run_only_what_is_allowed(
         items = await turn(session, prompt)
         assert not (place / "ran").exists()
         outcomes = [i.outcome for i in items if isinstance(i, ev.ToolFinished)]
-        assert outcomes == [ev.ToolOutcome.DENIED]
+        assert outcomes == [ToolOutcome.DENIED]
         assert any(isinstance(i, ev.ToolDenied) for i in items)
     supervisor.verdict = REWRITTEN
     items = await turn(session, "rewrite")
     finished = next(i for i in items if isinstance(i, ev.ToolFinished))
-    assert (finished.outcome, finished.output) == (ev.ToolOutcome.OK, "after")
+    assert (finished.outcome, finished.output) == (ToolOutcome.OK, "after")
     rewritten = next(i for i in items if isinstance(i, ev.ToolRewritten))
     assert (rewritten.before, rewritten.after) == ("echo before", "echo after")
     assert [c.input["command"] for c in supervisor.reviewed][-1] == "echo before"
@@ -217,7 +218,7 @@ async def run_only_what_is_allowed(
 async def tell_changed_lines(session: AgentSession, place: Path) -> None:
     (place / "f.txt").write_text("".join(f"line {n}\n" for n in range(1, 41)))
     ended = [i for i in await turn(session, "change files") if isinstance(i, ev.ToolFinished)]
-    assert {i.outcome for i in ended} == {ev.ToolOutcome.OK}
+    assert {i.outcome for i in ended} == {ToolOutcome.OK}
     read, edited, written, new = (item.patch for item in ended)
     assert (read, new) == ("", ""), "neither is a change of a file that was there"
     assert edited.splitlines()[0] == "@@ -27,7 +27,7 @@"
@@ -249,7 +250,7 @@ async def interrupt(session: AgentSession, slow: str) -> None:
     assert ended.interrupted
     assert ended.failure is None
     finished = [i.outcome for i in heard if isinstance(i, ev.ToolFinished)]
-    assert finished == [ev.ToolOutcome.INTERRUPTED], "nothing of its own failed"
+    assert finished == [ToolOutcome.INTERRUPTED], "nothing of its own failed"
     assert any(isinstance(i, ev.AssistantText) for i in await turn(session, "resume"))
 
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from ralph_tui.agent.failures import ResultFacts, classify
 from ralph_tui.agent.usage import SessionUsage, token_usage
-from ralph_tui.domain.events import FailureClass
+from ralph_tui.domain.outcomes import FailureClass
 
 
 def facts(**changes: object) -> ResultFacts:

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic_core import from_json
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import IterationOutcome, ToolOutcome
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.store.io.strict_json import json_text
@@ -35,9 +36,9 @@ def _events(count: int) -> Iterator[ev.Event]:
             yield ev.AssistantText(text="I look at the code first, then I change it. " * 4)
             yield ev.UsageReported(context_tokens=call, context_capacity=200_000, usage=usage)
             yield ev.ToolStarted(tool_id=name, name="Bash", input={"command": command})
-            yield ev.ToolFinished(tool_id=name, outcome=ev.ToolOutcome.OK, output="fine " * 60)
+            yield ev.ToolFinished(tool_id=name, outcome=ToolOutcome.OK, output="fine " * 60)
         yield ev.IterationFinished(
-            iteration=number, task_id=f"task-{number}", outcome=ev.IterationOutcome.COMPLETE
+            iteration=number, task_id=f"task-{number}", outcome=IterationOutcome.COMPLETE
         )
 
 

@@ -13,6 +13,7 @@ import psutil
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import EventSink
+from ralph_tui.domain.outcomes import LoopStatus, ToolOutcome
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
@@ -41,7 +42,7 @@ def work() -> Iterator[ev.Event]:
         tool = f"tool-{number}"
         yield ev.ToolStarted(tool_id=tool, name="Bash", input={"command": f"echo {number}"})
         yield ev.ToolFinished(
-            tool_id=tool, name="Bash", outcome=ev.ToolOutcome.OK, seconds=0.1, output="fine\n" * 5
+            tool_id=tool, name="Bash", outcome=ToolOutcome.OK, seconds=0.1, output="fine\n" * 5
         )
 
 
@@ -68,9 +69,7 @@ def main(rate: int, seconds: float, root: Path, report: Path, tasks: int) -> Non
         figures.update(rate=sent / passed, cpu=(_cpu() - used) / passed)
         figures.update(early=early, late=_memory())
         app.exit(0)
-        return ev.LoopFinished(
-            status=ev.LoopStatus.COMPLETE, reason="the time is over", exit_code=0
-        )
+        return ev.LoopFinished(status=LoopStatus.COMPLETE, reason="the time is over", exit_code=0)
 
     async def watch(_: EventSink) -> None:
         await asyncio.Event().wait()

@@ -13,6 +13,7 @@ from ralph_tui.cli.run.headless import run_lines
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
 from ralph_tui.domain.events import EventSink
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
@@ -50,7 +51,7 @@ async def _run(project: Project, sink: EventSink) -> ev.LoopFinished:
     assert approval is not None
     said = json.dumps([*answers, approval.model_dump(mode="json")], separators=(",", ":"))
     (project.root / "answers.json").write_text(said, encoding="utf-8")
-    return finished(ev.LoopStatus.COMPLETE, "all is answered", 0)
+    return finished(LoopStatus.COMPLETE, "all is answered", 0)
 
 
 def asking_launch(root: Path) -> Launch:

@@ -15,6 +15,7 @@ from ralph_tui.cli.run.headless import run_lines
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode, PlanError, RalphError
 from ralph_tui.domain.events import EventSink
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
@@ -28,7 +29,7 @@ def whole_run() -> tuple[ev.Event, ...]:
     return tuple(map(ev.EVENT.validate_json, lines))
 
 
-def finished(status: ev.LoopStatus, reason: str, exit_code: int) -> ev.LoopFinished:
+def finished(status: LoopStatus, reason: str, exit_code: int) -> ev.LoopFinished:
     return ev.LoopFinished(
         status=status,
         reason=reason,
@@ -43,8 +44,8 @@ def finished(status: ev.LoopStatus, reason: str, exit_code: int) -> ev.LoopFinis
     )
 
 
-COMPLETE = finished(ev.LoopStatus.COMPLETE, "Every task is complete.", 0)
-STOPPED = finished(ev.LoopStatus.INTERRUPTED, "You asked it to stop.", 130)
+COMPLETE = finished(LoopStatus.COMPLETE, "Every task is complete.", 0)
+STOPPED = finished(LoopStatus.INTERRUPTED, "You asked it to stop.", 130)
 
 
 TROUBLES: Mapping[str, Exception] = {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.layout import Layout
@@ -123,7 +124,7 @@ def make_project(root: Path) -> None:
     told: list[ev.Event] = [ev.LoopStarted(run_id="r", project="app", phase=Phase.BUILDING)]
     for number in (1, 2, 3):
         told.append(ev.IterationStarted(iteration=number, task_id="task-001"))
-        outcome = ev.IterationOutcome.COMPLETE
+        outcome = IterationOutcome.COMPLETE
         told.append(ev.IterationFinished(iteration=number, task_id="task-001", outcome=outcome))
     writer = JournalWriter(Layout(root).events)
     writer.write([writer.stamp(event) for event in told])

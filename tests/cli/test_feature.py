@@ -8,6 +8,7 @@ import pytest
 
 from ralph_tui.cli.run.mcp_steering import answer_call
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.project_state import Phase, SessionRecord
 from ralph_tui.store.backup.mirror import copy_of
 from ralph_tui.store.feature_choice import pinned_feature
@@ -46,7 +47,7 @@ def worked(root: Path, feature: str, *ids: str) -> None:
         ev.LoopStarted(run_id=f"run-{feature}", project="p", phase=Phase.BUILDING, feature=feature)
     ]
     for number, task_id in enumerate(ids, 1):
-        done = ev.IterationOutcome.COMPLETE
+        done = IterationOutcome.COMPLETE
         told += [
             ev.IterationStarted(iteration=number, task_id=task_id),
             ev.IterationFinished(iteration=number, task_id=task_id, outcome=done, cost_usd=0.5),
@@ -55,7 +56,7 @@ def worked(root: Path, feature: str, *ids: str) -> None:
             SessionRecord(session_id=f"{feature}{number}", iteration=number, task_id=task_id)
         )
     told.append(
-        ev.LoopFinished(status=ev.LoopStatus.COMPLETE, exit_code=0, reason=f"{feature} is done")
+        ev.LoopFinished(status=LoopStatus.COMPLETE, exit_code=0, reason=f"{feature} is done")
     )
     writer = JournalWriter(Layout(root).events)
     writer.write([writer.stamp(event) for event in told])

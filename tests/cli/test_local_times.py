@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import Pause, SessionRecord
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.view.loop_view import LoopView
@@ -73,7 +74,7 @@ def test_a_report_names_the_zone_of_its_times(project: Project) -> None:
     assert "Nothing has run yet." in inside("report", cwd=project.root).stdout
     begun = ev.IterationStarted(iteration=1, task_id="t1", time=LATE, seq=1)
     ended = ev.LoopFinished(
-        status=ev.LoopStatus.USAGE_LIMIT,
+        status=LoopStatus.USAGE_LIMIT,
         reason="the limit resets at 2026-01-02 20:30 UTC",
         exit_code=2,
         seq=2,

@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.formatting import took
+from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.loop_view import LoopView
@@ -35,7 +36,7 @@ KEY = "ghp_" + "a1B2" * 6  # only the form of a key
 HOSTILE = f"<script>alert(1)</script> [x](javascript:y) ![i](http://a.b/c) | {KEY} \x1b[31m"
 
 ENDED = ev.LoopFinished(
-    status=ev.LoopStatus.STOPPED,
+    status=LoopStatus.STOPPED,
     reason="stopped by you",
     exit_code=1,
     iterations=1,
@@ -73,7 +74,7 @@ def project(tmp_path: Path) -> Path:
         ev.IterationFinished(
             iteration=1,
             task_id="t1",
-            outcome=ev.IterationOutcome.COMPLETE,
+            outcome=IterationOutcome.COMPLETE,
             cost_usd=0.5,
             seconds=61.5,
             files_changed=("src/app.py",),
@@ -82,7 +83,7 @@ def project(tmp_path: Path) -> Path:
         ev.LoopStarted(run_id="b", feature="other", **building),
         ev.IterationStarted(iteration=2, task_id="t1"),
         ev.GateFinished(task_id="t1", passed=False, receipts=(failed, failed)),
-        ev.LoopFinished(status=ev.LoopStatus.ERROR, reason="of the other", exit_code=3),
+        ev.LoopFinished(status=LoopStatus.ERROR, reason="of the other", exit_code=3),
     ]
     numbered = (event.model_copy(update={"seq": seq}) for seq, event in enumerate(told, 1))
     text = "".join(event.model_dump_json() + "\n" for event in numbered)

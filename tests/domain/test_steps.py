@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.steps import StepLog, StepOutcome, StepsLeft
 from ralph_tui.domain.view.run_history import RunHistoryBuilder
@@ -82,7 +83,7 @@ def test_an_iteration_in_the_history_holds_its_steps() -> None:
         ev.StepStarted(**step, iteration=1),
         ev.StepFinished(**step, iteration=1, outcome=done),
         ev.IterationStarted(iteration=1, task_id="a"),
-        ev.IterationFinished(iteration=1, task_id="a", outcome=ev.IterationOutcome.COMPLETE),
+        ev.IterationFinished(iteration=1, task_id="a", outcome=IterationOutcome.COMPLETE),
         ev.StepStarted(**step, iteration=1),
         ev.StepFinished(**step, iteration=1, outcome=done),
         ev.StepStarted(**step, iteration=2),

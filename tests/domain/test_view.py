@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.events import EVENT, Event
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import tasks_of
 from ralph_tui.domain.project_state import Phase
@@ -56,7 +57,7 @@ def test_a_run_that_ended_keeps_its_figures_when_its_project_is_read() -> None:
     )
     costs = CostMeter(session=1.5, total=4.0)
     spent = ev.UsageReported(costs=costs, context_tokens=1_000, context_capacity=200_000)
-    done = ev.LoopFinished(status=ev.LoopStatus.STOPPED, reason="r", exit_code=1)
+    done = ev.LoopFinished(status=LoopStatus.STOPPED, reason="r", exit_code=1)
     found = ev.LoopFound(pid=1)
     ended = fold([started(), found, spent, done, ev.LoopLost(pid=1), read])
     assert (ended.phase, ended.max_iterations, ended.costs.session) == (Phase.BUILDING, 9, 1.5)
@@ -84,14 +85,14 @@ def test_a_run_from_start_to_end() -> None:
     assert view.run_state is RunState.PAUSING, "a pause that was asked for stays in sight"
     view = fold([ev.LoopPaused(), ev.LoopResumed()], view)
     assert view.run_state is RunState.RUNNING
-    end = ev.LoopFinished(status=ev.LoopStatus.COMPLETE, reason="done", exit_code=0)
+    end = ev.LoopFinished(status=LoopStatus.COMPLETE, reason="done", exit_code=0)
     view = fold([end], view)
     assert view.run_state in ENDED
     assert (view.exit_code, view.task_id) == (0, None)
 
 
 def test_a_new_run_forgets_the_last_ones_end() -> None:
-    end = ev.LoopFinished(status=ev.LoopStatus.ERROR, reason="x", exit_code=3)
+    end = ev.LoopFinished(status=LoopStatus.ERROR, reason="x", exit_code=3)
     view = fold([started(), end, started()])
     assert (view.run_state, view.exit_code, view.detail) == (RunState.RUNNING, None, "")
 

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from ralph_tui.config.load import load_settings
-from ralph_tui.domain.events import FailureClass, IterationOutcome
+from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.attempts import TaskLimits
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.context import RunContext, SpecFor

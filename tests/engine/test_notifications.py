@@ -16,7 +16,8 @@ from ralph_tui.config.settings import NotifySettings, Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
 from ralph_tui.domain.errors import ConfigError
-from ralph_tui.domain.events import LoopFinished, LoopStatus
+from ralph_tui.domain.events import LoopFinished
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.run import webhook as posting
 from ralph_tui.engine.run.notifications import Notification, NotificationSandbox, Notifier

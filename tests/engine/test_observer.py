@@ -10,6 +10,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
+from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.loop_view import LoopView
@@ -38,9 +39,7 @@ def long_run(project: Project, calls: int) -> None:
     for number in range(calls):
         told += [
             ev.ToolStarted(tool_id=f"t{number}", name="Bash"),
-            ev.ToolFinished(
-                tool_id=f"t{number}", name="Bash", outcome=ev.ToolOutcome.OK, seconds=0
-            ),
+            ev.ToolFinished(tool_id=f"t{number}", name="Bash", outcome=ToolOutcome.OK, seconds=0),
         ]
     writer = JournalWriter(project.layout.events)
     writer.write([e.model_copy(update={"seq": n}) for n, e in enumerate(told, 1)])

@@ -7,7 +7,7 @@ import pytest
 from ralph_tui.agent.failures import ResultFacts, classify
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.events import FailureClass
+from ralph_tui.domain.outcomes import FailureClass
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker

@@ -10,7 +10,8 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.events import Event, IterationOutcome, LoopStatus
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage

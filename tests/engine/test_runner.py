@@ -13,7 +13,8 @@ import pytest
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.events import Event, LoopStatus
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest

@@ -10,7 +10,8 @@ import pytest
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import Event, FailureClass
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.outcomes import FailureClass
 from ralph_tui.domain.project_state import Pause
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest

@@ -14,6 +14,7 @@ import pytest
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
+from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.view.loop_view import LoopView
@@ -41,7 +42,7 @@ class TalkingSession:
         for number in range(5):
             yield ev.ToolStarted(tool_id=f"{number}", name="Bash", input={"command": "ls"})
             yield ev.ToolFinished(
-                tool_id=f"{number}", name="Bash", outcome=ev.ToolOutcome.OK, output="fine " * 400
+                tool_id=f"{number}", name="Bash", outcome=ToolOutcome.OK, output="fine " * 400
             )
         yield ev.AssistantText(text="words " * 500)
         usage = TokenUsage(input_tokens=1_000, output_tokens=10)

@@ -14,7 +14,7 @@ import pytest
 
 from ralph_tui.agent import process
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import FailureClass
+from ralph_tui.domain.outcomes import FailureClass
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario, works_forever

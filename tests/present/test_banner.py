@@ -2,7 +2,8 @@
 
 import pytest
 
-from ralph_tui.domain.events import LoopFinished, LoopStatus, PlanLoaded, ProjectRead
+from ralph_tui.domain.events import LoopFinished, PlanLoaded, ProjectRead
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.view.loop_view import LoopView

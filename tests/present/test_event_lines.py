@@ -7,6 +7,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import EVENT
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.present.events.event_lines import LIMIT, OWN_LINES, SCREEN_ONLY, EventPrinter
 from ralph_tui.present.events.event_sentences import SENTENCES
 from ralph_tui.present.text.glyphs import ASCII
@@ -55,8 +56,8 @@ def test_verbose_lines_have_what_was_printed_and_no_more_than_its_end() -> None:
     assert [line.strip() for line in lines[2:]] == [f"line {n}" for n in range(11, 51)]
 
 
-@pytest.mark.parametrize("status", ev.LoopStatus)
-def test_every_ending_has_a_word(status: ev.LoopStatus) -> None:
+@pytest.mark.parametrize("status", LoopStatus)
+def test_every_ending_has_a_word(status: LoopStatus) -> None:
     assert told(COMPLETE.model_copy(update={"status": status}))[-1].startswith("ralph: ")
 
 

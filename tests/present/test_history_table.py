@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.metrics import Metric
@@ -43,7 +44,7 @@ def test_a_flawless_run_has_no_warning() -> None:
     ended = ev.IterationFinished(
         iteration=1,
         task_id="a",
-        outcome=ev.IterationOutcome.COMPLETE,
+        outcome=IterationOutcome.COMPLETE,
         reason="checked",
         tokens=900,
         context_tokens=9_000,

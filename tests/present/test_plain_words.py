@@ -7,6 +7,7 @@ import pytest
 
 from ralph_tui.agent.failures import ResultFacts, classify
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import FailureClass, IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
@@ -21,11 +22,11 @@ from ralph_tui.present.timeline.timeline import Timeline
 
 
 def _told() -> Iterator[ev.Event]:
-    for status in ev.LoopStatus:
+    for status in LoopStatus:
         yield ev.LoopFinished(status=status, reason="why", exit_code=1)
-    for number, outcome in enumerate(ev.IterationOutcome, 1):
+    for number, outcome in enumerate(IterationOutcome, 1):
         yield ev.IterationFinished(iteration=number, task_id="a", outcome=outcome)
-    for failure in ev.FailureClass:
+    for failure in FailureClass:
         yield ev.AgentFailed(failure=failure, message="It did not go.")
     for kind in ApprovalKind:
         yield ev.ApprovalRequested(kind=kind, summary="3 of 3")

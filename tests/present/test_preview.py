@@ -1,6 +1,7 @@
 """A preview is made anew when something that it shows is another, and only then."""
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.sections.preview import VIEW_FIELDS, preview_inputs, preview_of
@@ -62,7 +63,7 @@ def test_the_preview_of_an_iteration_says_how_it_ended_and_what_it_changed() -> 
         ev.IterationFinished(
             iteration=3,
             task_id="demo-02",
-            outcome=ev.IterationOutcome.FAILED,
+            outcome=IterationOutcome.FAILED,
             reason="1 of 3 checks failed",
             cost_usd=0.19,
             seconds=84,

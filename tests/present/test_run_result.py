@@ -1,6 +1,7 @@
 """The card on the dashboard and the lines in the shell say what is known of a run, and nothing else."""
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import Task, TaskCommit, TaskStatus
 from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
@@ -8,7 +9,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.events.run_result import exit_summary, result_facts
 
 DONE = ev.LoopFinished(
-    status=ev.LoopStatus.COMPLETE,
+    status=LoopStatus.COMPLETE,
     reason="all tasks are complete",
     exit_code=0,
     iterations=2,
@@ -89,7 +90,7 @@ def test_nobody_is_told_to_commit_what_ralph_committed() -> None:
 def test_a_stopped_run_says_what_happened_and_what_to_do() -> None:
     stopped = DONE.model_copy(
         update={
-            "status": ev.LoopStatus.INTERRUPTED,
+            "status": LoopStatus.INTERRUPTED,
             "reason": "stopped\x1b[31m by you.",
             "hint": "`ralph build` continues.",
         }
@@ -101,7 +102,7 @@ def test_a_stopped_run_says_what_happened_and_what_to_do() -> None:
 
 
 def test_a_run_that_did_nothing_claims_nothing() -> None:
-    nothing = ev.LoopFinished(status=ev.LoopStatus.STOPPED, reason="stopped", exit_code=130)
+    nothing = ev.LoopFinished(status=LoopStatus.STOPPED, reason="stopped", exit_code=130)
     assert result_facts((), nothing) == {"Cost": "$0.00, 0 iterations, 0s"}
 
 

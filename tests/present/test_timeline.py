@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.validation_report import Seen, ValidationReport
+from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus, ToolOutcome
 from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.context_budget import Zone
@@ -143,7 +144,7 @@ def test_many_events_keep_their_bounds() -> None:
     timeline = Timeline()
     call: list[ev.Event] = [
         ev.ToolStarted(tool_id="t", name="Bash", input={"command": "x" * 50}),
-        ev.ToolFinished(tool_id="t", outcome=ev.ToolOutcome.OK, output="y" * 4_000),
+        ev.ToolFinished(tool_id="t", outcome=ToolOutcome.OK, output="y" * 4_000),
         ev.TextDelta(text="some words that stream in "),
         ev.AssistantText(text="and become a block"),
     ]
@@ -174,7 +175,7 @@ def test_sub_agents_are_nested_and_unknown_calls_still_appear() -> None:
     depths = {e.call.tool_id: e.depth for e in timeline.entries if isinstance(e, CallEntry)}
     assert depths["t3"] == 0
     assert depths["t4"] == depths["t5"] == 1
-    timeline.feed(ev.ToolFinished(tool_id="lost", name="Read", outcome=ev.ToolOutcome.OK))
+    timeline.feed(ev.ToolFinished(tool_id="lost", name="Read", outcome=ToolOutcome.OK))
     last = timeline.entries[-1]
     assert isinstance(last, CallEntry)
     assert last.call.name == "Read"
@@ -260,7 +261,7 @@ def test_every_state_and_every_end_has_a_look() -> None:
     assert set(status_labels.RUN) == set(RunState)
     assert set(status_labels.ZONE) == set(Zone)
     assert set(status_labels.BREAKER) == set(BreakerState)
-    for status in ev.LoopStatus:
+    for status in LoopStatus:
         finished = ev.LoopFinished(status=status, reason="why", exit_code=1)
         timeline = Timeline()
         timeline.feed(finished)
@@ -310,7 +311,7 @@ def test_what_is_kept_of_calls_goes_with_them() -> None:
     for number in range(4_000):
         name = f"t{number:04}"
         timeline.feed(ev.ToolStarted(tool_id=name, name="Bash", input={"command": "ls"}))
-        timeline.feed(ev.ToolFinished(tool_id=name, outcome=ev.ToolOutcome.OK, output="fine"))
+        timeline.feed(ev.ToolFinished(tool_id=name, outcome=ToolOutcome.OK, output="fine"))
         if number % 1_000 == 999:
             sizes.append(kept_bytes(timeline))
     assert len(timeline.entries) <= 110
@@ -346,10 +347,8 @@ def test_who_decided_about_a_call_is_told_and_a_host_is_no_call() -> None:
 @pytest.mark.parametrize(
     "end",
     [
-        ev.IterationFinished(
-            iteration=3, task_id="demo-02", outcome=ev.IterationOutcome.INTERRUPTED
-        ),
-        ev.LoopFinished(status=ev.LoopStatus.INTERRUPTED, reason="Stopped.", exit_code=130),
+        ev.IterationFinished(iteration=3, task_id="demo-02", outcome=IterationOutcome.INTERRUPTED),
+        ev.LoopFinished(status=LoopStatus.INTERRUPTED, reason="Stopped.", exit_code=130),
         ev.LoopLost(pid=7),
     ],
 )
@@ -390,5 +389,5 @@ def test_a_call_that_waits_for_the_person_says_so_and_that_time_is_not_its_own(a
     timeline.feed(waiting.answered(asked).model_copy(update={"time": at(42)}))
     timeline.tick(at(45))
     assert shown().split()[-2:] == ["running", "5.0s"]
-    timeline.feed(ev.ToolFinished(tool_id="t1", outcome=ev.ToolOutcome.OK, seconds=47.5))
+    timeline.feed(ev.ToolFinished(tool_id="t1", outcome=ToolOutcome.OK, seconds=47.5))
     assert shown().split()[-2:] == ["ok", "7.5s"]

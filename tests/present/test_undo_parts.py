@@ -1,6 +1,7 @@
 """Commits and undone work in words: the preview, the stream, an iteration and a task."""
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.plan.plan import Task, TaskCommit, TaskStatus
 from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
@@ -54,7 +55,7 @@ def test_an_iteration_knows_its_commit_and_that_it_was_undone() -> None:
     events: tuple[ev.Event, ...] = (
         ev.IterationStarted(iteration=1, task_id="a"),
         ev.IterationFinished(
-            iteration=1, task_id="a", outcome=ev.IterationOutcome.COMPLETE, reason="1 check passed"
+            iteration=1, task_id="a", outcome=IterationOutcome.COMPLETE, reason="1 check passed"
         ),
         COMMITTED,
         UNDONE,

@@ -8,7 +8,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import parse_answer
-from ralph_tui.domain.events import IterationOutcome, LoopStatus
+from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.control.approved_content import plan_content

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import ALWAYS_GREEN, HAS_FILE, make_project, task, task_of
@@ -55,7 +56,7 @@ async def test_what_is_claimed_and_not_so_is_not_done(tmp_path: Path, name: str)
         heard = "".join(str(request.body["messages"]) for request in server.requests)
     assert [gate.passed for gate in run.of(ev.GateFinished)] == [False]
     assert told in heard, "the model is told what is missing"
-    assert run.of(ev.IterationFinished)[0].outcome is ev.IterationOutcome.INCOMPLETE
+    assert run.of(ev.IterationFinished)[0].outcome is IterationOutcome.INCOMPLETE
     assert run.of(ev.IterationFinished)[0].reason.startswith("the claim was rejected: ")
     assert task_of(project, "a").status is TaskStatus.PENDING
     assert (run.end.exit_code, run.end.tasks_complete) == (1, 0)

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import git, make_project, task, task_of

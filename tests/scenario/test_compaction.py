@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.store.project import Project

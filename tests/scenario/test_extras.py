@@ -8,7 +8,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ConfigError
-from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.outcomes import LoopStatus, ToolOutcome
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.request import RunRequest
 from tests.harness.model import serving
@@ -76,7 +76,7 @@ async def test_validation_looks_with_extra_tools_and_the_report_keeps_what_it_sa
     assert picture["pictures"] == [".ralph/validation/r1-01.png"]
     assert (project / picture["pictures"][0]).read_bytes().startswith(b"\x89PNG")
     outcomes = [(e.name, e.outcome) for e in run.of(ev.ToolFinished)]
-    assert outcomes[:2] == [("Skill", ev.ToolOutcome.OK), ("Skill", ev.ToolOutcome.ERROR)]
+    assert outcomes[:2] == [("Skill", ToolOutcome.OK), ("Skill", ToolOutcome.ERROR)]
     assert [(e.name, e.rule) for e in run.of(ev.ToolDenied)] == [
         ("mcp__eyes__save_picture", "outside-project")
     ]

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from ralph_tui.demo.server import ModelServer
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.feature_control import make_feature

@@ -9,7 +9,7 @@ import pytest
 
 from ralph_tui.demo.http import Reply
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import IterationOutcome, LoopStatus
+from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase, StopMode
 from ralph_tui.engine.control.controls import Controls

@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import IterationOutcome, LoopStatus
+from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus, ToolOutcome
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.store.project import Project
@@ -60,7 +60,7 @@ async def test_a_plan_is_finished_by_claims_that_are_refused_or_forgotten_at_fir
         assert (done.actual_tokens_used or 0) > 0
     assert run.end.cost_usd > 0
     refused, *others = [e.outcome for e in run.of(ev.ToolFinished)]
-    assert (refused, {*others}) == (ev.ToolOutcome.ERROR, {ev.ToolOutcome.OK})
+    assert (refused, {*others}) == (ToolOutcome.ERROR, {ToolOutcome.OK})
     told = [notice.text for notice in run.of(ev.Notice) if "Left out" in notice.text]
     assert told == [
         "Left out of undo and review: lib/inner (too large, not readable, or a repository of its own)."

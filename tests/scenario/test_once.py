@@ -6,7 +6,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.request import OwnPrompt, RunRequest

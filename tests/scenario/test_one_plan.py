@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.store.layout import Layout
 from tests.cli.processes import beside
 from tests.harness.model import serving

@@ -7,7 +7,7 @@ import pytest
 
 from ralph_tui.agent import process
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.project import Project

@@ -11,7 +11,7 @@ import pytest
 from ralph_tui.demo import playback
 from ralph_tui.demo.http import Reply
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from tests.harness.model import serving

@@ -10,6 +10,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Question, parse_answer
+from ralph_tui.domain.outcomes import IterationOutcome, ToolOutcome
 from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
@@ -129,7 +130,7 @@ async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None
         ("Bash", "No reason was given", "command"),
     ]
     outcomes = {e.outcome for e in run.of(ev.ToolFinished) if e.name == "WebFetch"}
-    assert outcomes == {ev.ToolOutcome.DENIED}
+    assert outcomes == {ToolOutcome.DENIED}
     assert "The person denies this call: use the docs in the project" in said
     assert task_of(project, "a").status is TaskStatus.COMPLETE
     assert run.end.exit_code == 0
@@ -245,7 +246,7 @@ async def test_waiting_costs_no_time_and_a_stop_takes_the_question_back(tmp_path
     async with serving(works("bash: touch 1.made", "bash: touch 2.made")) as server:
         run = await play(project, server, meanwhile=person, request=ATTENDED)
     assert files(project) == ["1.made"]
-    assert run.of(ev.IterationFinished)[0].outcome is ev.IterationOutcome.INTERRUPTED
+    assert run.of(ev.IterationFinished)[0].outcome is IterationOutcome.INTERRUPTED
     last = run.of(ev.QuestionAnswered)[-1].question
     assert (last.withdrawn, last.answer) == (True, None)
     assert Controls(project).open_questions() == ()

@@ -14,7 +14,7 @@ from mcp.types import TextContent
 
 from ralph_tui.demo.demo_project import demo_environment
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.cli.processes import beside
 from tests.harness.model import serving

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, parse_answer
 from ralph_tui.domain.errors import PlanError
-from ralph_tui.domain.events import IterationOutcome, LoopStatus
+from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.control.controls import Controls

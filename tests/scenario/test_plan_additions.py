@@ -6,7 +6,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import PlanError
-from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import Addition, RunRequest

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.project import Project
 from tests.harness.model import serving

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.prompts.subagents import SubAgentRules
@@ -51,7 +52,7 @@ async def test_a_sub_agent_is_nested_and_paid_for(tmp_path: Path) -> None:
     inner = next(e for e in run.of(ev.ToolStarted) if e.name == "Read")
     assert inner.parent_id == outer.tool_id
     finished = next(e for e in run.of(ev.ToolFinished) if e.tool_id == outer.tool_id)
-    assert finished.outcome is ev.ToolOutcome.OK
+    assert finished.outcome is ToolOutcome.OK
     assert "That is what I found." in finished.output
     contexts = [e.context_tokens for e in run.of(ev.UsageReported)]
     assert max(contexts) < 30_000, "its context is not ours"
@@ -66,7 +67,7 @@ async def test_a_sub_agent_may_not_change_the_task(tmp_path: Path) -> None:
     async with serving(scripts) as server:
         run = await play(project, server)
     inner = [e for e in run.of(ev.ToolFinished) if e.parent_id is not None]
-    assert [e.outcome for e in inner] == [ev.ToolOutcome.ERROR], "it has no such tool"
+    assert [e.outcome for e in inner] == [ToolOutcome.ERROR], "it has no such tool"
     assert task_of(project, "a").completion_notes == "Looked."
 
 

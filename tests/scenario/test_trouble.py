@@ -8,7 +8,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import LockedError
-from ralph_tui.domain.events import FailureClass, IterationOutcome, LoopStatus
+from ralph_tui.domain.outcomes import FailureClass, IterationOutcome, LoopStatus, ToolOutcome
 from ralph_tui.engine.safety.processes import SESSION_MARK
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
@@ -178,7 +178,7 @@ async def test_an_iteration_that_takes_too_long_is_ended(tmp_path: Path) -> None
         IterationOutcome.FAILED,
         "the iteration took longer than 3s",
     )
-    assert ev.ToolOutcome.INTERRUPTED in [e.outcome for e in run.of(ev.ToolFinished)] or run.of(
+    assert ToolOutcome.INTERRUPTED in [e.outcome for e in run.of(ev.ToolFinished)] or run.of(
         ev.ToolFinished
     )
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.events import EVENT, IterationFinished, LoopStatus, WorkUndone
+from ralph_tui.domain.events import EVENT, IterationFinished, WorkUndone
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.run.undo_result import UndoneHow
 from ralph_tui.engine.control.controls import Controls

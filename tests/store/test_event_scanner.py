@@ -8,14 +8,13 @@ from ralph_tui.domain.events import (
     AssistantText,
     Event,
     IterationFinished,
-    IterationOutcome,
     IterationStarted,
     LoopStarted,
     ToolFinished,
-    ToolOutcome,
     ToolStarted,
     UsageReported,
 )
+from ralph_tui.domain.outcomes import IterationOutcome, ToolOutcome
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.run_history import HISTORY_EVENTS, RunHistoryBuilder
 from ralph_tui.present.sections.iteration_lines import RUNNING, iteration_blocks, look_of

@@ -10,6 +10,7 @@ from pathlib import Path
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
 from ralph_tui.domain.events import EventSink
+from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Injection, Phase, StopMode
 from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, UndoPreview
@@ -81,7 +82,7 @@ def tool(
     name: str,
     output: str = "",
     seconds: float = 0.1,
-    outcome: ev.ToolOutcome = ev.ToolOutcome.OK,
+    outcome: ToolOutcome = ToolOutcome.OK,
     parent: str | None = None,
     patch: str = "",
     **data: str | int,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.last_prompt import write_last_prompt
@@ -33,7 +34,7 @@ def two_iterations() -> list[Event]:
     done = ev.IterationFinished(
         iteration=4,
         task_id="demo-02",
-        outcome=ev.IterationOutcome.COMPLETE,
+        outcome=IterationOutcome.COMPLETE,
         reason="every check passed",
         cost_usd=0.24,
         tokens=91_000,

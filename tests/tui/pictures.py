@@ -12,6 +12,7 @@ from textual.worker import get_current_worker
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.plan.import_preview import (
     ImportChange,
     ImportedCommand,
@@ -265,7 +266,7 @@ def busy() -> list[Event]:
         ev.IterationFinished(
             iteration=number,
             task_id="demo-01",
-            outcome=ev.IterationOutcome.HANDED_OFF if tokens > 120_000 else done,
+            outcome=IterationOutcome.HANDED_OFF if tokens > 120_000 else done,
             handoff=tokens > 120_000,
             cost_usd=0.2 + 0.05 * number,
             tokens=2 * tokens,
@@ -273,7 +274,7 @@ def busy() -> list[Event]:
             seconds=40.0 + 9 * number,
         )
         for number, tokens in enumerate(contexts, 1)
-        for done in [ev.IterationOutcome.COMPLETE]
+        for done in [IterationOutcome.COMPLETE]
     ]
     now = [
         e.model_copy(update={"iteration": 6}) if isinstance(e, ev.IterationStarted) else e

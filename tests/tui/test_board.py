@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import tasks_of
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
@@ -197,7 +198,7 @@ def test_a_task_that_nothing_verified_says_so_wherever_it_is_shown() -> None:
     assert "done, unverified" in page
     assert "unverified: no check could run" in page
     end = ev.LoopFinished(
-        status=ev.LoopStatus.COMPLETE,
+        status=LoopStatus.COMPLETE,
         reason="the only task is complete, 1 unverified (a)",
         exit_code=0,
         tasks_complete=1,

@@ -9,6 +9,7 @@ from rich.segment import Segment
 from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import FailureClass, LoopStatus, ToolOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.steps import StepOutcome
@@ -86,14 +87,14 @@ def hostile_run(bad: str) -> list[ev.Event]:
         ev.SessionStarted(session_id=bad, model=bad, tools=(bad,), cli_version=bad),
         ev.AssistantText(text=bad),
         ev.ToolStarted(tool_id="1", name=bad, input={bad: bad}),
-        ev.ToolFinished(tool_id="1", outcome=ev.ToolOutcome.ERROR, output=bad),
+        ev.ToolFinished(tool_id="1", outcome=ToolOutcome.ERROR, output=bad),
         ev.ToolStarted(tool_id="2", name="Bash", input={"command": bad, "description": bad}),
         ev.ToolRewritten(tool_id="2", before=bad, after=bad, rule=bad),
         ev.ToolDenied(tool_id="2", name="Bash", rule=bad, part=bad, reason=bad, instead=bad),
         ev.ToolStarted(
             tool_id="3", name="Edit", input={"file_path": bad, "old_string": bad, "new_string": "x"}
         ),
-        ev.ToolFinished(tool_id="3", outcome=ev.ToolOutcome.OK, output=bad),
+        ev.ToolFinished(tool_id="3", outcome=ToolOutcome.OK, output=bad),
         ev.GateStarted(task_id=bad, notes=bad, commands=(bad,)),
         ev.GateChecked(task_id=bad, receipt=receipt),
         ev.GateFinished(task_id=bad, passed=False, receipts=(receipt,), unchecked=(bad,)),
@@ -105,7 +106,7 @@ def hostile_run(bad: str) -> list[ev.Event]:
         ev.InjectionQueued(id=bad, text=bad),
         ev.HandoffStarted(reason=bad, percent=61),
         ev.HandoffFinished(path=bad),
-        ev.AgentFailed(failure=ev.FailureClass.UNKNOWN, message=bad, hint=bad),
+        ev.AgentFailed(failure=FailureClass.UNKNOWN, message=bad, hint=bad),
         ev.ApiRetry(attempt=1, max_attempts=2, delay_seconds=1, error=bad),
         ev.Notice(level="error", text=bad),
         ev.TextDelta(text=bad),
@@ -173,7 +174,7 @@ async def test_every_screen_is_inert(open_app: Open, bad: str) -> None:
         assert_inert(app)
         await pilot.press("escape")
         script.news.put_nowait(
-            ev.LoopFinished(status=ev.LoopStatus.ERROR, reason=bad, hint=bad, exit_code=3)
+            ev.LoopFinished(status=LoopStatus.ERROR, reason=bad, hint=bad, exit_code=3)
         )
         await until(pilot, lambda: not app.bridge.running)
         await pilot.pause()

@@ -11,6 +11,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import LockedError
 from ralph_tui.domain.events import EventSink
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.control.launch import RemainingWork
 from ralph_tui.tui.app.app import RalphApp
@@ -26,7 +27,7 @@ from tests.tui.test_keys import ralph
 Open = Callable[..., Opened]
 
 STOPPED = ev.LoopFinished(
-    status=ev.LoopStatus.INTERRUPTED, reason="Somebody stopped the loop.", exit_code=130
+    status=LoopStatus.INTERRUPTED, reason="Somebody stopped the loop.", exit_code=130
 )
 
 

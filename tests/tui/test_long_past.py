@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.view.run_history import RunHistory
 from ralph_tui.present.sections import history_table, iteration_lines
 from ralph_tui.store.journal import journal_library
@@ -32,7 +33,7 @@ def long_past(tmp_path: Path) -> Script:
             ev.IterationFinished(
                 iteration=number,
                 task_id=f"work-{number}",
-                outcome=ev.IterationOutcome.COMPLETE,
+                outcome=IterationOutcome.COMPLETE,
                 cost_usd=0.5,
             ),
         ]

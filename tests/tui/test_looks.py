@@ -11,6 +11,7 @@ from textual.color import Color
 from textual.geometry import Region
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus, ToolOutcome
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.view.forecast import Forecast
@@ -313,7 +314,7 @@ def ended(number: int, context: int, *, handoff: bool = False) -> ev.IterationFi
     return ev.IterationFinished(
         iteration=number,
         task_id="demo-02",
-        outcome=ev.IterationOutcome.COMPLETE,
+        outcome=IterationOutcome.COMPLETE,
         context_tokens=context,
         handoff=handoff,
     )
@@ -335,15 +336,15 @@ def test_files_are_counted_from_the_edits_and_anew_for_each_iteration() -> None:
     write = {"file_path": "b.py", "content": "1\n2\n"}
     happened: list[ev.Event] = [
         ev.ToolStarted(tool_id="1", name="Edit", input=edit),
-        ev.ToolFinished(tool_id="1", name="Edit", outcome=ev.ToolOutcome.OK),
+        ev.ToolFinished(tool_id="1", name="Edit", outcome=ToolOutcome.OK),
         ev.ToolStarted(tool_id="2", name="Write", input=write),
-        ev.ToolFinished(tool_id="2", name="Write", outcome=ev.ToolOutcome.DENIED),
+        ev.ToolFinished(tool_id="2", name="Write", outcome=ToolOutcome.DENIED),
         ev.ToolStarted(tool_id="3", name="Edit", input=edit),
-        ev.ToolFinished(tool_id="3", name="Edit", outcome=ev.ToolOutcome.OK),
+        ev.ToolFinished(tool_id="3", name="Edit", outcome=ToolOutcome.OK),
         ev.IterationFinished(
             iteration=3,
             task_id="t",
-            outcome=ev.IterationOutcome.COMPLETE,
+            outcome=IterationOutcome.COMPLETE,
             files_changed=("a.py", "c.lock"),
         ),
     ]
@@ -411,7 +412,7 @@ def test_an_outcome_is_a_sentence() -> None:
         ("stopped on request", "Stopped on request."),
         ("Done.", "Done."),
     ):
-        end = ev.LoopFinished(status=ev.LoopStatus.STOPPED, reason=reason, exit_code=1)
+        end = ev.LoopFinished(status=LoopStatus.STOPPED, reason=reason, exit_code=1)
         banner = banner_of(LoopView(), end, "", glyphs=UNICODE, keys=DEFAULT_KEYS)
         assert banner is not None
         assert banner.headline == headline

@@ -14,6 +14,7 @@ from textual.screen import Screen
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import IterationOutcome, ToolOutcome
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Adjusted, Approval, ApprovalKind
 from ralph_tui.domain.run.breaker import BreakerState
@@ -233,12 +234,12 @@ async def test_hostile_text_stays_text_on_every_page(open_app: Open, tmp_path: P
         feed.plan(),
         ev.IterationStarted(iteration=1, task_id=evil, title=evil, why=evil),
         ev.ToolStarted(tool_id="e", name="Edit", input={"file_path": evil, "new_string": evil}),
-        ev.ToolFinished(tool_id="e", name="Edit", outcome=ev.ToolOutcome.OK, output=evil),
+        ev.ToolFinished(tool_id="e", name="Edit", outcome=ToolOutcome.OK, output=evil),
         ev.ToolDenied(tool_id="d", name="Bash", rule=evil, part=evil, reason=evil, instead=evil),
         ev.IterationFinished(
             iteration=1,
             task_id=evil,
-            outcome=ev.IterationOutcome.FAILED,
+            outcome=IterationOutcome.FAILED,
             reason=evil,
             files_changed=(evil,),
         ),
@@ -305,7 +306,7 @@ async def test_past_iterations_are_walked_while_the_loop_runs(open_app: Open, pa
             [
                 ev.IterationStarted(iteration=5, task_id="demo-03", title="Keep slugs unique"),
                 ev.IterationFinished(
-                    iteration=5, task_id="demo-03", outcome=ev.IterationOutcome.COMPLETE
+                    iteration=5, task_id="demo-03", outcome=IterationOutcome.COMPLETE
                 ),
             ],
         )
@@ -463,7 +464,7 @@ def test_the_outcome_of_an_iteration_is_never_cut_for_its_figures(
         number=10,
         run_id="r",
         task_id=task_id,
-        outcome=ev.IterationOutcome.COMPLETE,
+        outcome=IterationOutcome.COMPLETE,
         cost_usd=0.06,
         seconds=3.7,
         end=1,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.engine.control.launch import RemainingWork
 from ralph_tui.engine.control.request import REPLAN
@@ -21,7 +22,7 @@ from tests.tui.test_keys import ralph
 from tests.tui.test_leaving import STOPPED, Open
 
 PLANNED = ev.LoopFinished(
-    status=ev.LoopStatus.COMPLETE, reason="planning is done", exit_code=0, tasks_total=4
+    status=LoopStatus.COMPLETE, reason="planning is done", exit_code=0, tasks_total=4
 )
 WAITS = ev.ApprovalRequested(kind=ApprovalKind.PLAN, summary="4 tasks")
 

@@ -7,6 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.present.timeline.entries import CallEntry
 from tests.tui import feed
 from tests.tui.conftest import Moment, Opened, click_on, drained, screen_text, script_of, until
@@ -23,7 +24,7 @@ def selected(pilot: Pilot[int]) -> str:
 async def test_words_are_found_while_typing_and_the_next_one_steps_round(open_app: Open) -> None:
     said = [ev.AssistantText(text=f"Sentence {n} about slugs") for n in range(5)]
     hidden = ev.ToolFinished(
-        tool_id="x", name="Bash", outcome=ev.ToolOutcome.OK, output="a needle\nSentence 3"
+        tool_id="x", name="Bash", outcome=ToolOutcome.OK, output="a needle\nSentence 3"
     )
     call = ev.ToolStarted(tool_id="x", name="Bash", input={"command": "ls"})
     async with open_app(script_of([*feed.running(), *said, call, hidden])) as pilot:
@@ -109,7 +110,7 @@ async def test_a_call_that_runs_says_for_how_long(open_app: Open) -> None:
         app.lifecycle.refresher.tick()
         await until(pilot, lambda: "1m 15s" in screen_text(app))
         done = ev.ToolFinished(
-            tool_id="slow", name="Bash", outcome=ev.ToolOutcome.OK, seconds=76, output=""
+            tool_id="slow", name="Bash", outcome=ToolOutcome.OK, seconds=76, output=""
         )
         ralph(pilot).bridge.sink(done)
         await drained(pilot)

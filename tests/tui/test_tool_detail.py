@@ -12,6 +12,7 @@ from textual.selection import SELECT_ALL
 from textual.widget import AwaitMount, Widget
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.present.text import diffs
 from ralph_tui.present.text.diffs import GUTTER
 from ralph_tui.present.text.glyphs import UNICODE
@@ -37,7 +38,7 @@ def edited(path: str = "src/totals.py", old: str = OLD, new: str = NEW) -> list[
     return [
         *feed.running()[:3],
         ev.ToolStarted(tool_id="e", name="Edit", input=given),
-        ev.ToolFinished(tool_id="e", name="Edit", outcome=ev.ToolOutcome.OK),
+        ev.ToolFinished(tool_id="e", name="Edit", outcome=ToolOutcome.OK),
     ]
 
 
@@ -139,7 +140,7 @@ def said(output: str) -> list[ev.Event]:
     return [
         *feed.running()[:3],
         ev.ToolStarted(tool_id="b", name="Bash", input={"command": "make"}),
-        ev.ToolFinished(tool_id="b", name="Bash", outcome=ev.ToolOutcome.OK, output=output),
+        ev.ToolFinished(tool_id="b", name="Bash", outcome=ToolOutcome.OK, output=output),
     ]
 
 

@@ -9,6 +9,7 @@ from textual.color import Color
 from textual.theme import Theme
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.pages import settings
 from ralph_tui.tui.screens.pages.settings import SettingsPage
@@ -36,7 +37,7 @@ async def test_a_plan_that_cannot_be_read_is_said_whole_instead_of_no_plan(open_
 
 async def test_trouble_in_the_activity_is_folded_and_not_cut(open_app: Open) -> None:
     ended = ev.IterationFinished(
-        iteration=3, task_id="demo-02", outcome=ev.IterationOutcome.FAILED, reason=REASON
+        iteration=3, task_id="demo-02", outcome=IterationOutcome.FAILED, reason=REASON
     )
     async with open_app(script_of([feed.started(), feed.plan(), ended]), size=(80, 24)) as pilot:
         app = ralph(pilot)

@@ -5,6 +5,7 @@ from pathlib import Path
 from textual.widgets import TextArea
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.tui.screens.dialogs.text_input import RequestDialog
 from tests.tui import feed
 from tests.tui.conftest import screen_text, script_of, toasts, until
@@ -60,7 +61,7 @@ async def test_a_project_without_a_plan_offers_to_say_what_to_build(open_app: Op
 async def test_no_dialog_covers_the_reason_of_a_run_that_failed_before_there_was_a_plan(
     open_app: Open, tmp_path: Path
 ) -> None:
-    failed = ev.LoopFinished(status=ev.LoopStatus.ERROR, reason="There is no login.", exit_code=1)
+    failed = ev.LoopFinished(status=LoopStatus.ERROR, reason="There is no login.", exit_code=1)
     script = feed.Script(tmp_path, [failed])
     script.takes_requests, script.idle = True, [feed.read(), ev.PlanLoaded(tasks=())]
     async with open_app(script, size=(80, 24), autostart=False) as pilot:

@@ -8,6 +8,7 @@ import pytest
 from textual.selection import SELECT_ALL
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.outcomes import IterationOutcome, ToolOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.loop_view import LoopView
@@ -121,9 +122,7 @@ async def test_a_running_call_becomes_finished_in_its_own_line(open_app: Open) -
         rows = app.dashboard.stream.row_count()
         assert "running" in next(t for t in screen_text(app).splitlines() if "make it" in t)
         script.news.put_nowait(
-            ev.ToolFinished(
-                tool_id="a", outcome=ev.ToolOutcome.ERROR, seconds=3, output="Exit code 2"
-            )
+            ev.ToolFinished(tool_id="a", outcome=ToolOutcome.ERROR, seconds=3, output="Exit code 2")
         )
         await until(pilot, lambda: "exit 2" in screen_text(app))
         assert app.dashboard.stream.row_count() == rows
@@ -222,7 +221,7 @@ async def test_the_meter_says_what_the_task_cost_in_all_its_tries(open_app: Open
         await until(pilot, lambda: "$0.69 demo-02" in screen_text(app))
         done = tried.model_copy(update={"actual_cost_usd": 0.8, "status": TaskStatus.COMPLETE})
         script.news.put_nowait(ev.TaskChanged(task=done))
-        outcome = ev.IterationOutcome.COMPLETE
+        outcome = IterationOutcome.COMPLETE
         script.news.put_nowait(
             ev.IterationFinished(iteration=3, task_id="demo-02", outcome=outcome, cost_usd=0.3)
         )

@@ -13,7 +13,8 @@ from ralph_tui.cli.console import note
 from ralph_tui.cli.printer import Output, json_printer, line_printer
 from ralph_tui.cli.run.background import limit_log
 from ralph_tui.domain.errors import ExitCode, RalphError
-from ralph_tui.domain.events import LoopFinished, LoopStatus
+from ralph_tui.domain.events import LoopFinished
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.engine.control.controls import ENDED_BY
 from ralph_tui.engine.control.launch import Launch
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.outcomes import IterationOutcome
 
 MAX_FINISHED = 20
 """How many completed tasks the pace is based on, the latest ones; older tasks say little about the next."""

@@ -13,6 +13,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.documents.questions import AskedQuestion
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.domain.project_state import ApprovalKind, Phase
@@ -139,7 +140,7 @@ class LoopView(Model):
     handoffs: int = 0
     detail: str = ""
     """One line that explains the state, such as why the loop waits or stopped."""
-    status: ev.LoopStatus | None = None
+    status: LoopStatus | None = None
     exit_code: int | None = None
     elsewhere: ev.LoopFound | None = None
     """The other process that runs the loop, while this screen follows it."""

@@ -11,6 +11,7 @@ from typing import Any
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.features import FeatureFilter
+from ralph_tui.domain.outcomes import IterationOutcome, ToolOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.feature_events import FeatureEvents
@@ -118,11 +119,11 @@ def _iteration_finished(t: _Tally, e: ev.IterationFinished) -> None:
     if e.context_tokens and t.capacity:
         t.context += e.context_tokens
         t.room += t.capacity
-    phase, done = e.task_id in _PHASES, e.outcome is ev.IterationOutcome.COMPLETE
-    unfinished = e.outcome is ev.IterationOutcome.INCOMPLETE
+    phase, done = e.task_id in _PHASES, e.outcome is IterationOutcome.COMPLETE
+    unfinished = e.outcome is IterationOutcome.INCOMPLETE
     t.premature += unfinished
     # A phase ends without a claim.
-    t.exits += unfinished or (phase and (done or e.outcome is ev.IterationOutcome.SENT_BACK))
+    t.exits += unfinished or (phase and (done or e.outcome is IterationOutcome.SENT_BACK))
     t.costs[e.task_id] = t.costs.get(e.task_id, 0.0) + e.cost_usd
     if done and not phase and t.stagnant:
         t.recovered += 1
@@ -171,10 +172,10 @@ def _tool_started(t: _Tally, e: ev.ToolStarted) -> None:
 
 
 def _tool_finished(t: _Tally, e: ev.ToolFinished) -> None:
-    ran = e.outcome in (ev.ToolOutcome.OK, ev.ToolOutcome.ERROR)
+    ran = e.outcome in (ToolOutcome.OK, ToolOutcome.ERROR)
     if t.calls.pop(e.tool_id, None) is not None and ran:
         t.builds += 1
-        t.good_builds += e.outcome is ev.ToolOutcome.OK
+        t.good_builds += e.outcome is ToolOutcome.OK
 
 
 _HANDLERS: dict[type[ev.Event], Callable[[_Tally, Any], None]] = {

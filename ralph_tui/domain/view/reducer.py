@@ -6,6 +6,7 @@ from typing import Any
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan import task_map
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.run.context_budget import ContextBudget
@@ -68,8 +69,8 @@ def _project_read(view: LoopView, e: ev.ProjectRead) -> _Changes:
 
 
 _END_STATES = {
-    ev.LoopStatus.COMPLETE: RunState.COMPLETE,
-    ev.LoopStatus.ERROR: RunState.FAILED,
+    LoopStatus.COMPLETE: RunState.COMPLETE,
+    LoopStatus.ERROR: RunState.FAILED,
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.features import FeatureFilter
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.permissions import Scope
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
@@ -36,7 +37,7 @@ class Iteration(Model):
     model: str = ""
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    outcome: ev.IterationOutcome | None = None
+    outcome: IterationOutcome | None = None
     """None while the iteration runs, and if its run was killed."""
     reason: str = ""
     cost_usd: float = 0.0

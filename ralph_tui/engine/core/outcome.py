@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
-from ralph_tui.domain.events import AgentFailed, FailureClass, LoopStatus
+from ralph_tui.domain.events import AgentFailed
 from ralph_tui.domain.formatting import plural, shortlist
+from ralph_tui.domain.outcomes import FailureClass, LoopStatus
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.sanitize import one_line

@@ -10,7 +10,8 @@ from ralph_tui.domain.base import Count, Model, Timestamp
 from ralph_tui.domain.costs import Money
 from ralph_tui.domain.documents.extensions import McpServer, ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question
-from ralph_tui.domain.events import Event, FailureClass
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.outcomes import FailureClass
 from ralph_tui.domain.permissions import Ruling
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage

@@ -13,7 +13,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Count, Record
 from ralph_tui.domain.costs import Money
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.events import Event, IterationOutcome, LoopStatus
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.redaction import redact
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.sanitize import one_line

@@ -6,8 +6,9 @@ from http import HTTPStatus
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.events import Event, FailureClass, LoopStatus
+from ralph_tui.domain.events import Event
 from ralph_tui.domain.formatting import plural
+from ralph_tui.domain.outcomes import FailureClass, LoopStatus
 from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.usage_quota import Allowance

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.outcomes import FailureClass
 from ralph_tui.domain.project_state import ApprovalKind, Pause, StopMode
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest

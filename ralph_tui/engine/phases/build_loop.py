@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import PlanError
-from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.formatting import plural, shortlist
+from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import Begun, ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import should_remake
@@ -208,7 +208,7 @@ class BuildLoop:
         if not self._request.once or not self._run_limits.done or self._last is None:
             return None
         task_id, result = self._last
-        if result.outcome is not ev.IterationOutcome.COMPLETE:
+        if result.outcome is not IterationOutcome.COMPLETE:
             reason = result.reason or result.outcome.value
             return stopped_end(f"task {task_id} is not complete: {reason}", RUN_AGAIN)
         if self._docs.plan.is_finished and not await self._finished.reopen(self._run):
@@ -298,14 +298,14 @@ class BuildLoop:
             result = result.model_copy(update={"denied": "a change of ralph's documents"})
         await self._record(task.model_copy(update={"id": iteration.task_id}), number, result)
         self._last = (iteration.task_id, result)
-        complete = result.outcome is ev.IterationOutcome.COMPLETE
+        complete = result.outcome is IterationOutcome.COMPLETE
         updated = self._docs.plan.task(iteration.task_id)
         if updated is not None and complete:
             await self._finished.passed(self._run, updated, after)
         end = await self._run_limits.after(result.failure)
         if (
             end is not None
-            or result.outcome is ev.IterationOutcome.INTERRUPTED
+            or result.outcome is IterationOutcome.INTERRUPTED
             or passes_with_time(result)
         ):
             await self._steps.drop_pending()

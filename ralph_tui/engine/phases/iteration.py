@@ -5,7 +5,7 @@ import re
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.memory import SessionFacts, render_memory
-from ralph_tui.domain.events import FailureClass, IterationOutcome
+from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.context_budget import BudgetDecision
 from ralph_tui.engine.context import RunContext

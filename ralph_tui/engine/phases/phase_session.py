@@ -8,8 +8,8 @@ from pydantic import JsonValue
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Question
-from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.formatting import plural
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
 from ralph_tui.engine.context import RunContext, SpecFor, session_meter

@@ -20,8 +20,9 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model, Timestamp
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.events import Event, EventSink, LoopFinished, LoopStatus
+from ralph_tui.domain.events import Event, EventSink, LoopFinished
 from ralph_tui.domain.formatting import duration, shortlist
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import DECISIONS, Phase
 from ralph_tui.domain.redaction import redact
 from ralph_tui.domain.sanitize import one_line

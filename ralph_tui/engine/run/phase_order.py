@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import PlanError
-from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.control.request import RunRequest

@@ -13,7 +13,8 @@ from pathlib import Path
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode, RalphError
-from ralph_tui.domain.events import EventSink, LoopFinished, LoopStatus
+from ralph_tui.domain.events import EventSink, LoopFinished
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.redaction import hide, secret_values

@@ -9,8 +9,9 @@ from ralph_tui.domain.base import Amount, Count, Model
 from ralph_tui.domain.costs import Money, minus, plus
 from ralph_tui.domain.documents.memory import MemoryNote, note_sections
 from ralph_tui.domain.documents.progress_log import Progress
-from ralph_tui.domain.events import Event, FailureClass, IterationFinished, IterationOutcome
+from ralph_tui.domain.events import Event, IterationFinished
 from ralph_tui.domain.formatting import shortlist
+from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.attempts import TaskLimits, after_iteration
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.project_state import Phase, SessionRecord

@@ -10,8 +10,8 @@ from typing import Self
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import CliStartError, StoreError
-from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.outcomes import FailureClass
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.run.context_budget import BudgetDecision
 from ralph_tui.engine.context import RunContext

@@ -8,7 +8,8 @@ from ralph_tui.config.step_settings import (
     before_work,
 )
 from ralph_tui.domain.errors import ConfigError, ExitCode
-from ralph_tui.domain.events import LoopStatus, Notice
+from ralph_tui.domain.events import Notice
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.run.steps import StepLog, StepsLeft, StepWhen

@@ -19,8 +19,8 @@ from ralph_tui.config.step_settings import (
 )
 from ralph_tui.domain.documents.questions import Question
 from ralph_tui.domain.errors import ConfigError
-from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict

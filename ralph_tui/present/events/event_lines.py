@@ -11,6 +11,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Permission
 from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.labels import ENDS
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.sanitize import inert, one_line
@@ -275,7 +276,7 @@ def _question_asked(p: EventPrinter, e: ev.QuestionAsked) -> Iterator[LogLine]:
 
 
 def _loop_finished(p: EventPrinter, e: ev.LoopFinished) -> Iterator[LogLine]:
-    tone = "bold green" if e.status is ev.LoopStatus.COMPLETE else "bold yellow"
+    tone = "bold green" if e.status is LoopStatus.COMPLETE else "bold yellow"
     unverified = f" ({e.tasks_unverified} unverified)" if e.tasks_unverified else ""
     yield log_line(
         f"ralph: {e.tasks_complete} of {plural(e.tasks_total, 'task')} complete{unverified}, "

@@ -11,6 +11,7 @@ from typing import Any
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.formatting import duration, plural, took
 from ralph_tui.domain.labels import ENDS, FAILURES
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.permissions import answer_text
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import DECISIONS, Phase
@@ -50,12 +51,12 @@ _PHASES = frozenset(Phase)
 """The task ids in events of phases without tasks."""
 
 _END = {
-    ev.LoopStatus.COMPLETE: ("ok", Tone.OK),
-    ev.LoopStatus.STOPPED: ("stop", Tone.WARN),
-    ev.LoopStatus.USAGE_LIMIT: ("stop", Tone.WARN),
-    ev.LoopStatus.INTERRUPTED: ("interrupted", Tone.WARN),
-    ev.LoopStatus.ERROR: ("failed", Tone.BAD),
-    ev.LoopStatus.WAITING: ("asking", Tone.WARN),
+    LoopStatus.COMPLETE: ("ok", Tone.OK),
+    LoopStatus.STOPPED: ("stop", Tone.WARN),
+    LoopStatus.USAGE_LIMIT: ("stop", Tone.WARN),
+    LoopStatus.INTERRUPTED: ("interrupted", Tone.WARN),
+    LoopStatus.ERROR: ("failed", Tone.BAD),
+    LoopStatus.WAITING: ("asking", Tone.WARN),
 }
 
 _WHEN = {True: "now", False: "after this iteration"}

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from ralph_tui.domain.events import LoopFinished, LoopStatus
+from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.formatting import duration, plural, shortlist
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ralph_tui.domain.events import LoopFinished, LoopStatus, Notice
+from ralph_tui.domain.events import LoopFinished, Notice
 from ralph_tui.domain.formatting import duration, plural
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import DECISIONS, ApprovalKind
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView, RunState

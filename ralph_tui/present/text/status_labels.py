@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.context_budget import Zone

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from ralph_tui.domain.events import ToolAllowed, ToolDenied, ToolOutcome, ToolRewritten
+from ralph_tui.domain.events import ToolAllowed, ToolDenied, ToolRewritten
+from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.domain.sanitize import head, inert
 from ralph_tui.present.text.diffs import DiffLine
 from ralph_tui.present.text.spans import Tone

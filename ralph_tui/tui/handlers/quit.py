@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.control.launch import RemainingWork
 from ralph_tui.tui.handlers.command_host import CommandHost

@@ -21,11 +21,11 @@ from ralph_tui.domain.events import (
     LoopFound,
     LoopLost,
     LoopStarted,
-    LoopStatus,
     Notice,
     PlanLoaded,
     TaskChanged,
 )
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce

@@ -11,6 +11,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import Event
+from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.engine.safety.processes import (
     RUN_MARK,
     SESSION_MARK,
@@ -177,7 +178,7 @@ async def test_the_end_of_a_call_is_looked_at_once_and_strangers_are_ignored(
     await guard.begin_command(key)
     watched.does()
     for name in ("toolu_0", key):
-        outcome = ev.ToolOutcome.OK
+        outcome = ToolOutcome.OK
         guard.note(ev.ToolFinished(tool_id=name, name="Bash", outcome=outcome))
     await until(lambda: any(isinstance(e, ev.Notice) for e in watched.told), what="the look")
     assert await guard.check() is not None
