@@ -24,7 +24,7 @@ MOST_LINES = {
     "ralph_tui/store": 5_722,
     "ralph_tui/tui": 12_035,
     "ralph_tui/vcs": 1_250,
-    "tests": 54_854,
+    "tests": 54_857,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

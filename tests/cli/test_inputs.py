@@ -88,5 +88,5 @@ def test_standard_input_that_is_no_text_is_said(
     read: Callable[[Sequence[str]], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"na\xffve"), encoding="utf-8"))
-    with pytest.raises(RalphError, match=r"on standard input is not UTF-8 \(at byte 2\)"):
+    with pytest.raises(RalphError, match=r"on standard input is not UTF-8, as the byte 0xff shows"):
         read(["-"])

@@ -10,7 +10,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.outcomes import LoopStatus
-from ralph_tui.domain.project_state import Pause, SessionRecord
+from ralph_tui.domain.project_state import Pause, Phase, SessionRecord
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.events.run_result import exit_summary
@@ -72,14 +72,15 @@ def test_a_state_that_lasts_until_a_time_names_the_zone(project: Project) -> Non
 
 def test_a_report_names_the_zone_of_its_times(project: Project) -> None:
     assert "Nothing has run yet." in inside("report", cwd=project.root).stdout
-    begun = ev.IterationStarted(iteration=1, task_id="t1", time=LATE, seq=1)
+    started = ev.LoopStarted(project="project", phase=Phase.BUILDING, run_id="1", seq=1)
+    begun = ev.IterationStarted(iteration=1, task_id="t1", time=LATE, seq=2)
     ended = ev.LoopFinished(
         status=LoopStatus.USAGE_LIMIT,
         reason="the limit resets at 2026-01-02 20:30 UTC",
         exit_code=2,
-        seq=2,
+        seq=3,
     )
-    lines = "".join(f"{event.model_dump_json()}\n" for event in (begun, ended))
+    lines = "".join(f"{event.model_dump_json()}\n" for event in (started, begun, ended))
     project.layout.events.write_text(lines, encoding="utf-8")
     page = inside("report", cwd=project.root).stdout
     assert "| 2026-01-03 05:30:00 JST | 1 | t1 |" in page

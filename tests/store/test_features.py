@@ -142,7 +142,7 @@ def test_a_loop_decides_while_it_runs_and_nothing_is_chosen(root: Path) -> None:
     try:
         assert layout_of(root).feature == "login"
         assert make(root, "third") is False
-        with pytest.raises(LockedError, match="A loop is running on login"):
+        with pytest.raises(LockedError, match="A loop is running on `login`"):
             Features(root).use("", prefix="feature/")
     finally:
         lock.release()

@@ -86,7 +86,9 @@ async def test_what_cannot_be_chosen_is_said(tmp_path: Path) -> None:
             await pilot.press("k", "enter")
             await until(
                 pilot,
-                lambda: any("A loop is running on login" in n.message for n in app._notifications),
+                lambda: any(
+                    "A loop is running on `login`" in n.message for n in app._notifications
+                ),
             )
         finally:
             lock.release()

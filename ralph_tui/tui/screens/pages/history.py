@@ -146,7 +146,7 @@ class HistoryPage(Page):
         self.text.border_title = self.tabs.active
         self.text.border_subtitle = ""
         table, glyphs = self._table, self.app.glyphs
-        if self.tabs.active == "sessions" and table is not None:
+        if self.tabs.active == "sessions" and table is not None and not self._error_text:
             if self._chronicle is None:
                 self.text.border_subtitle = "newest sessions, still reading the rest"
             self.text.show_made(lambda width: table_blocks(table, width, glyphs))
