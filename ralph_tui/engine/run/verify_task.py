@@ -88,12 +88,12 @@ def explained(
 
 
 async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: EventSink) -> GateResult:
-    """Run the gate for a task, as for a claim. Of finished work, checks can only show that nothing broke.
+    """Run the gate for a task, as for a claim. Of work that was accepted, checks can only show that nothing broke.
 
     Raises:
         RalphError: The sandbox is required and does not work.
     """
-    if task.status is TaskStatus.COMPLETE:
+    if task.status is TaskStatus.COMPLETE and not task.is_unverified:
         task = task.model_copy(update={"shows": "kept"})
     async with _gate_by_hand(root, settings, emit) as (gate, _):
         return await gate.run(task, "verified by hand")
