@@ -195,6 +195,7 @@ async def played(root: Path, row: Row, *, sandbox: bool = False, cli: bool = Fal
         sandbox: Whether the agent's commands and the checks are confined.
         cli: Whether the real CLI plays the agent, against a model that gives one command.
     """
+    os.environ.pop("PYTEST_CURRENT_TEST", None)  # a person's ralph runs under no pytest
     project = await asyncio.to_thread(make, root, row)
     (scratch := root / "scratch").mkdir()
     script = Script(
