@@ -1,7 +1,6 @@
 """Run the gate: accept a claim only if the commands that ralph runs itself pass."""
 
 import asyncio
-import contextlib
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -9,7 +8,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.formatting import duration, shortlist
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling
@@ -250,8 +248,8 @@ class Gate:
         A criterion that may not run unattended, or whose status is lost, does not run, nor does what is `known`.
         """
         rules = await asyncio.to_thread(self.rules)
-        made = self.base.made_by_checks
-        before = await asyncio.to_thread(made.before, self.base.trees)
+        made, tree = self.base.made_by_checks, self._examiner.tree
+        before = await asyncio.to_thread(made.before, tree)
         found: dict[str, Examined] = {}
         for check in all_checks(tasks, rules):
             command: str | None = check.command
@@ -269,7 +267,7 @@ class Gate:
             if check.source == "backpressure":
                 examined = await self._examiner.control(command, examined, inspection)
             found[check.command] = examined
-        await asyncio.to_thread(made.after, self.base.trees, before)
+        await asyncio.to_thread(made.after, tree, before)
         return found
 
     async def _unattended(self, command: str) -> str | None:
@@ -310,11 +308,8 @@ class Gate:
         commands = tuple(check.command for check in checks)
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         self._examined.clear()
-        made = self.base.made_by_checks
-        claimed = self.base.claimed = await asyncio.to_thread(made.before, self.base.trees)
-        written: tuple[str, ...] = ()
-        with contextlib.suppress(SetupError):  # told by the checks, which may make an environment
-            written = await asyncio.to_thread(self._examiner.tree.written)
+        made, tree = self.base.made_by_checks, self._examiner.tree
+        claimed = self.base.claimed = await asyncio.to_thread(made.before, tree)
         receipts: list[Receipt] = []
 
         def add(receipt: Receipt) -> None:
@@ -324,11 +319,11 @@ class Gate:
         for check in checks:
             judge = all(receipt.ok for receipt in receipts)
             add(await self.run_check(check, permit, task, commands, judge=judge))
-        await asyncio.to_thread(made.after, self.base.trees, claimed)
+        await asyncio.to_thread(made.after, tree, claimed)
         if not receipts:
             self._inspection = await self._examiner.inspect((), task)
         passed = all(receipt.ok for receipt in receipts)
-        if passed and await asyncio.to_thread(self._nothing_changed, task, receipts, written):
+        if passed and await asyncio.to_thread(self._nothing_changed, task, receipts):
             add(NOTHING_CHANGED)
         if passed and (gone := _removed_tests(self._inspection)):
             reason = f"removed: {shortlist(gone, 5)}"
@@ -378,13 +373,11 @@ class Gate:
             for_person=any(one.for_person for one in examined.values()),
         )
 
-    def _nothing_changed(
-        self, task: Task, receipts: Sequence[Receipt], written: tuple[str, ...]
-    ) -> bool:
+    def _nothing_changed(self, task: Task, receipts: Sequence[Receipt]) -> bool:
         """Return whether the work of a task left no trace, and no check of its own shows that it is done."""
         shown = any(r.source == "criterion" and r.status is ReceiptStatus.PASSED for r in receipts)
         untouched = not shown and self.base.is_untouched(task.id, self._inspection)
-        return untouched and not written
+        return untouched and not self.base.made_by_checks.others
 
     async def run_check(
         self,

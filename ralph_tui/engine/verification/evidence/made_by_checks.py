@@ -5,8 +5,8 @@ from pathlib import Path
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.named_tasks import lock_files
+from ralph_tui.engine.verification.judge_tree import JudgeTree
 from ralph_tui.store.export_records import followed_names
-from ralph_tui.vcs.snapshots import SnapshotStore
 
 
 class MadeByChecks:
@@ -20,18 +20,23 @@ class MadeByChecks:
         self._ever: set[str] = set()
         self._last = ""
         self.paths: set[str] = set()
+        self._outputs: set[str] = set()
+        self.others: set[str] = set()
+        """What git ignores and something else wrote before these checks, in this run."""
 
-    def before(self, store: SnapshotStore) -> str:
+    def before(self, tree: JudgeTree) -> str:
         """Return the tree of the project before checks run, empty without one."""
-        if now := _taken(store):
-            changed = store.differences(self._last or now, now)
+        if now := _taken(tree):
+            changed = tree.store.differences(self._last or now, now)
             self.paths.difference_update(one.path for one in changed)
             self._last = now
+            self.others = {*tree.written()} - self._outputs
         return now
 
-    def after(self, store: SnapshotStore, before: str) -> None:
-        if before and (now := _taken(store)):
-            changed = store.differences(before, now)
+    def after(self, tree: JudgeTree, before: str) -> None:
+        if before and (now := _taken(tree)):
+            changed = tree.store.differences(before, now)
+            self._outputs |= {*tree.written()} - self.others
             made = {one.path for one in changed if not one.old or one.path in self._ever}
             exports = {*followed_names(self._root)}
             self._ever |= {p for p in made - exports if not is_own_lock(self._root, p)}
@@ -39,9 +44,10 @@ class MadeByChecks:
             self._last = now
 
 
-def _taken(store: SnapshotStore) -> str:
+def _taken(tree: JudgeTree) -> str:
     try:
-        return store.take()
+        tree.start()
+        return tree.store.take()
     except (SetupError, OSError):  # told when a claim is inspected
         return ""
 

@@ -4,24 +4,39 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks
+from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.engine.verification.evidence.projects import write
 
 
 def test_what_a_check_creates_is_the_work_once_something_else_changes_it(tmp_path: Path) -> None:
     write(tmp_path, {"app.py": "x = 1\n"})
-    made, store = MadeByChecks(tmp_path), snapshots_of(tmp_path)
-    before = made.before(store)
+    made, tree = MadeByChecks(tmp_path), JudgeTree(tmp_path)
+    before = made.before(tree)
     write(tmp_path, {"report.xml": "1", "app.py": "x = 2\n"})  # a formatter changed the source
-    made.after(store, before)
+    made.after(tree, before)
     assert made.paths == {"report.xml"}
     write(tmp_path, {"report.xml": "by hand"})
-    before = made.before(store)
+    before = made.before(tree)
     assert made.paths == set()
     write(tmp_path, {"report.xml": "2"})
-    made.after(store, before)
+    made.after(tree, before)
     assert made.paths == {"report.xml"}
+
+
+def test_what_checks_build_is_not_what_others_wrote(tmp_path: Path) -> None:
+    write(tmp_path, {".gitignore": "target\ndist\n", "target/old.o": ""})
+    made, tree = MadeByChecks(tmp_path), JudgeTree(tmp_path)
+    before = made.before(tree)
+    write(tmp_path, {"target/app.o": ""})
+    made.after(tree, before)
+    write(tmp_path, {"dist/app.js": ""})
+    before = made.before(tree)
+    assert made.others == {"dist"}
+    write(tmp_path, {"target/more.o": ""})
+    made.after(tree, before)
+    made.before(tree)
+    assert made.others == {"dist"}, "as before the first claim"
 
 
 @pytest.mark.parametrize(
@@ -40,8 +55,8 @@ def test_a_lock_file_of_the_projects_own_tool_is_the_work(
     tmp_path: Path, manifest: str, text: str, lock: str
 ) -> None:
     write(tmp_path, {manifest: text})
-    made, store = MadeByChecks(tmp_path), snapshots_of(tmp_path)
-    before = made.before(store)
+    made, tree = MadeByChecks(tmp_path), JudgeTree(tmp_path)
+    before = made.before(tree)
     write(tmp_path, {lock: "", "other/Cargo.lock": ""})
-    made.after(store, before)
+    made.after(tree, before)
     assert made.paths == {"other/Cargo.lock"}
