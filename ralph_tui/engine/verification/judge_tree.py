@@ -152,6 +152,8 @@ class JudgeTree(PlacedTree):
         self._confined = False
         self._since = 0
         self._environment: tuple[str, ...] = ()
+        self.entered: list[str] = []
+        """What git ignores and the tree has, such as `.env`."""
 
     def start(self) -> str:
         """Record what exists when the run begins, once; return its tree.
@@ -285,7 +287,7 @@ class JudgeTree(PlacedTree):
                     target.unlink()
 
     def _bring_environment_in(self, place: Path) -> Iterator[Mount]:
-        chosen, files = [], 0
+        chosen, files = list[str](), 0
         for path in self._environment:
             source = self.project / path
             if not (self._readable(source) and self._is_unchanged(source) and self._fits(path)):
@@ -293,6 +295,7 @@ class JudgeTree(PlacedTree):
             files += not source.is_dir()
             if files <= _MOST_FILES or source.is_dir():
                 chosen.append(path)
+        self.entered = chosen
         (self.place / "entered").write_bytes(os.fsencode("\0".join(chosen)))
         for path in chosen:
             source, target = self.project / path, self.root / path

@@ -7,6 +7,7 @@ was green before, the base's product with the new tests tells whether they notic
 
 import asyncio
 import contextlib
+import re
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
@@ -23,6 +24,7 @@ from ralph_tui.domain.verification.verification import (
     TreeRun,
 )
 from ralph_tui.engine.core.project_tree import is_source
+from ralph_tui.engine.verification.detection.directory_files import read_start
 from ralph_tui.engine.verification.evidence import report_judge
 from ralph_tui.engine.verification.evidence.check_inputs import builds, targets_exist
 from ralph_tui.engine.verification.evidence.check_names import is_test_file
@@ -370,7 +372,9 @@ class Examiner:
     async def _knows_its_tests(self, case: Case) -> dict[str, object] | None:
         """Return a question if the check passes only where the product sees a variable that a test runner sets."""
         base, inspection = self._base, case.inspection
-        renamed = await asyncio.to_thread(base.with_other_variables, inspection, self._environment)
+        texts = [case.command, *(read_start(self._root / path) for path in self.tree.entered)]
+        known = {*self._environment, *re.findall(r"\w+", " ".join(texts))}
+        renamed = await asyncio.to_thread(base.with_other_variables, inspection, known)
         if not renamed:
             return None
         tree = self.tree.store.tree_with(inspection.claim, renamed)

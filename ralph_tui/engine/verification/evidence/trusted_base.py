@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -63,10 +63,14 @@ _LEANS = re.compile(
     rb"|\b(?:func|fn|def|function|bool|boolean)\s+\w*(?i:same|equal|compare)\w*\s*\("
     rb"|\b(?:inspect|linecache|_getframe|currentframe|captureStackTrace|prepareStackTrace)\b|\.stack\b"
 )
-"""How code decides what equals it, or finds the code that calls it."""
+"""How code decides what equals it, or finds its caller. Of such code alone, tests must fail with other values: a test that only
+expects an error, or that something is true, may well pass with them."""
 _VARIABLE = re.compile(
-    rb"""(?:(?i:env)\w*(?:\W{1,3}(?:get|var|fetch))?\W{1,4}|["'](?=\w+["'] (?:not )?in [\w.]*env))([A-Z][A-Z0-9_]+)\b"""
+    rb"""(?:(?i:env)\w*(?!!)(?:\W{1,3}(?:get|var|fetch))?\W{1,4}|["'](?=\w+["'] (?:not )?in [\w.]*env))([A-Z][A-Z0-9_]+)\b"""
 )
+"""How code reads a variable when it runs, unlike Rust's `env!`, which is the same in every build."""
+_OF_REQUEST = re.compile(rb"(?<![\w.])env(?:iron)?(?=\[|\.(?:get|fetch)\b)")
+"""How an application reads what a web server says of a request, unless it imports a name for the environment."""
 _NODE_LOCKS = ("package-lock.json", "yarn.lock", "pnpm-lock.yaml")
 _MOST_TESTS = 50
 """Test sources whose numbers are changed to see whether a check reads them."""
@@ -279,7 +283,7 @@ class TrustedBase:
 
     def _told_data(self, inspection: Inspection) -> Callable[[str], bool]:
         """Return whether a file is data of tests that the changed product names, so that it may take its results from there."""
-        told = b"\0".join(new for _, new in self._product(inspection))
+        told = b"\0".join(new for *_, new in self._product(inspection))
 
         def is_told(path: str) -> bool:
             place, _, name = path.rpartition("/")
@@ -290,11 +294,18 @@ class TrustedBase:
         return is_told
 
     def with_other_variables(
-        self, inspection: Inspection, known: Iterable[str]
+        self, inspection: Inspection, known: Collection[str]
     ) -> dict[str, Content]:
-        """Return all files with other names for the variables that the product newly reads; a test runner sets the old ones."""
-        both = [[{*_VARIABLE.findall(text)} for text in one] for one in self._product(inspection)]
-        names = {os.fsdecode(one) for old, new in both for one in new - old} - {*known}
+        """Return all files with other names for the variables that the product newly reads; a test runner sets the old ones.
+
+        What a build reads tells it nothing of tests, nor does what is `known` to the person.
+        """
+        both = [
+            [{*_VARIABLE.findall(_of_process(text))} for text in (old, new)]
+            for path, old, new in self._product(inspection)
+            if not path.endswith("build.rs")
+        ]
+        names = {os.fsdecode(one) for old, new in both for one in new - old}.difference(known)
         if not names:
             return {}
         held, either = self._contents(inspection.claim), "|".join(sorted(names))
@@ -307,12 +318,12 @@ class TrustedBase:
 
     def leans_on_tests(self, inspection: Inspection) -> bool:
         """Return whether the changed product may take its results from its caller, or says itself what equals them."""
-        return any(_LEANS.search(new) for _, new in self._product(inspection))
+        return any(_LEANS.search(new) for *_, new in self._product(inspection))
 
-    def _product(self, inspection: Inspection) -> Iterator[tuple[bytes, bytes]]:
+    def _product(self, inspection: Inspection) -> Iterator[tuple[str, bytes, bytes]]:
         old, new = (self._contents(tree) for tree in (inspection.base, inspection.claim))
         for path in filter(is_source, inspection.product.keys() & new.keys()):
-            yield self.read(old[path]) if path in old else b"", self.read(new[path])
+            yield path, self.read(old[path]) if path in old else b"", self.read(new[path])
 
     def began(self, task_id: str) -> str:
         return self._record.tasks.get(self._name(task_id), "")
@@ -641,6 +652,11 @@ def _modules(differences: Iterable[Difference], texts: Mapping[str, bytes]) -> s
     for path, *sides, _, _ in differences:
         found |= {*new_modules(path, *(os.fsdecode(texts[c.object]) if c else "" for c in sides))}
     return found
+
+
+def _of_process(text: bytes) -> bytes:
+    imported = re.search(rb"\bimport\b[^\n]*\benv", text)
+    return text if imported else _OF_REQUEST.sub(b"", text)
 
 
 def _is_of(test: str, path: str) -> bool:

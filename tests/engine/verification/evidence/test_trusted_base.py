@@ -69,7 +69,7 @@ def test_what_the_product_asks_of_its_tests_gets_another_name_or_value(tmp_path:
     }
     base = project(tmp_path, {"app.py": "a = getenv('OLD_ONE')\n", **tests})
     base.begin("a", COMMANDS)
-    text = "a = getenv('OLD_ONE')\nb = 'IN_TEST' in os.environ\nc = env['APP_PORT'], env.PATH\nd = open('a.json')\n"
+    text = "a = getenv('OLD_ONE')\nb = 'IN_TEST' in os.environ\nc = ENV['APP_PORT'], env.PATH, env['OF_REQUEST']\nd = open('a.json')\n"
     write(tmp_path, {"app.py": text})
     found = base.with_other_variables(base.inspect(COMMANDS), ["PATH"])
     new = text.replace("IN_TEST", "IN_TEST_BY_OTHER_NAME").replace("PORT", "PORT_BY_OTHER_NAME")
