@@ -223,11 +223,11 @@ class Examiner:
         run_faults: tuple[str, ...] = ()
         result, report = here.result, here.report
         if result.exit_code == 0:
-            found = report_judge.faults(report, self._root, inspection.trusted)
+            found = report_judge.faults(report)
             if report.runners and before.outcomes and not inspection.allowed:
                 found += report_judge.weaknesses(before.outcomes, report)
         elif result.exit_code and report.runners:
-            run_faults = report_judge.run_faults(report, self._root, inspection.trusted)
+            run_faults = report.faults
         known = before.outcomes
         inputs = Inputs.ALLOWED if inspection.allowed else Inputs.UNCHANGED
         return Examined(

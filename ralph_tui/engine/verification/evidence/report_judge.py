@@ -1,31 +1,19 @@
 """Decide whether a command that ended with status 0 really passed."""
 
-from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
 from ralph_tui.domain.formatting import plural
 from ralph_tui.engine.verification.evidence.reports import TestReport
 
-_INSTALLED = ("site-packages", "dist-packages")
 _RAN = frozenset({"passed", "failed", "xpassed"})
 _WEAK = {"skipped": "skipped", "xfailed": "expected to fail"}
 _NAMED = 3
 
 
-def faults(report: TestReport, root: Path, trusted: Collection[str]) -> tuple[str, ...]:
-    """Return why a command with exit status 0 did not pass; empty if it did.
-
-    Args:
-        trusted: Check files in the person's version, relative to the project.
-    """
-    if not report.runners:
-        return report.faults
-    return tuple(dict.fromkeys((*_result_faults(report), *run_faults(report, root, trusted))))
-
-
-def run_faults(report: TestReport, root: Path, trusted: Collection[str]) -> tuple[str, ...]:
-    """Return faults in how the tests ran, whatever their outcome; the arguments are those of `faults`."""
-    return (*report.faults, *_replaced_parts(report, root, trusted))
+def faults(report: TestReport) -> tuple[str, ...]:
+    """Return why a command with exit status 0 did not pass; empty if it did."""
+    found = _result_faults(report) if report.runners else ()
+    return tuple(dict.fromkeys((*found, *report.faults)))
 
 
 def _result_faults(report: TestReport) -> Iterator[str]:
@@ -36,25 +24,6 @@ def _result_faults(report: TestReport) -> Iterator[str]:
         yield "the test runner reported a failure although the command ended with status 0"
     elif not counts.run:
         yield "no test ran" if not counts.skipped else f"no test ran: {counts.text}"
-
-
-def _replaced_parts(report: TestReport, root: Path, trusted: Collection[str]) -> Iterator[str]:
-    for name, path in report.replaced:
-        own = _project_path(path, root)
-        if (own and own not in trusted) or not Path(path).is_absolute():
-            yield f"{name} was replaced by {own or path or 'something without a file'} during the run"
-
-
-def _project_path(path: str, root: Path) -> str:
-    if not path:
-        return ""
-    file = Path(path)
-    if any(part in _INSTALLED for part in file.parts):
-        return ""
-    for base in (root, root.resolve()):
-        if file.is_absolute() and file.is_relative_to(base):
-            return file.relative_to(base).as_posix()
-    return file.as_posix() if not file.is_absolute() and (root / file).is_file() else ""
 
 
 def weaknesses(before: Mapping[str, str], now: TestReport) -> tuple[str, ...]:

@@ -35,8 +35,6 @@ class TestReport(Model):
     faults: tuple[str, ...] = ()
     """Signs that the runner did not run all tests, whatever its exit status."""
     failing_exit: bool = False
-    replaced: tuple[tuple[str, str], ...] = ()
-    """Framework functions that were replaced during the run, with the replacing file."""
 
     def within(self, root: Path) -> "TestReport":
         """Return the report with test names relative to `root`, so that they are the same in a copy."""
@@ -90,8 +88,6 @@ def read_reports(
     report = TestReport()
     for path in sorted(directory.glob("*.jsonl")):
         report = _merged(report, _from_lines(list(_lines(path))))
-    for path in sorted(directory.glob("*.replaced")):
-        report = _merged(report, TestReport(replaced=tuple(_pairs(_json_value(path)))))
     if (jest := directory / JEST_REPORT).is_file():
         kind = RunnerKind.VITEST if RunnerKind.VITEST in expected else RunnerKind.JEST
         report = _merged(report, _from_jest(_json_value(jest), kind))
@@ -127,12 +123,6 @@ def _lines(path: Path) -> Iterator[_Line]:
             yield value
 
 
-def _pairs(value: JsonValue) -> Iterator[tuple[str, str]]:
-    for pair in value if isinstance(value, list) else []:
-        if isinstance(pair, list) and len(pair) == 2:
-            yield str(pair[0]), str(pair[1])
-
-
 def _json_value(path: Path) -> JsonValue:
     with contextlib.suppress(ValueError):
         value: JsonValue = json.loads(_text_of(path))
@@ -147,7 +137,6 @@ def _merged(one: TestReport, other: TestReport) -> TestReport:
         deselected=one.deselected + other.deselected,
         faults=(*one.faults, *other.faults),
         failing_exit=other.failing_exit if other.runners else one.failing_exit,
-        replaced=(*one.replaced, *other.replaced),
     )
 
 

@@ -109,8 +109,6 @@ class Inspection(Model):
     """Whether a product file has other tests inside than in the base."""
     allowed: tuple[str, ...] = ()
     """Changed files of the checks that the plan or the person allows to change."""
-    trusted: frozenset[str] = frozenset()
-    """The files of the checks that are as in the base or allowed."""
     originals: frozenset[str] = frozenset()
     """All files of the checks in the base."""
     added: tuple[str, ...] = ()
@@ -523,10 +521,8 @@ class TrustedBase:
             for one in differences
             if one.old and one.new and one.path.endswith(_NODE_LOCKS)
         ]
-        changed = {change.path for change in changes if change.side is Side.CHECK}
         allowed = self._allowed(task, changes, {one.path: one.new for one in differences})
         originals = frozenset(path for path in held if context.is_check(path, b"x"))
-        trusted = originals - (changed - {*allowed})
         return Inspection(
             base=base,
             claim=claim,
@@ -537,7 +533,6 @@ class TrustedBase:
             tests_inside=tests_inside,
             allowed=allowed,
             originals=originals,
-            trusted=frozenset(trusted),
             added=tuple(path for path in self._record.added if path in held),
             bound=self._changed_bound(claim, {*judged} - {*allowed}),
             faults=changed_packages(self._root, known, self._installed(), locks)
