@@ -148,21 +148,6 @@ def changed_paths(git: Git, kept: Collection[str] = ()) -> list[str]:
     return [path for path in paths if path not in own and not path.startswith(own_place)]
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """Ralph's working branch, checked out.
-
-    Attributes:
-        head: The branch and its commit.
-        made: Whether the branch is new.
-        left: The branch that was checked out before, if it was another one.
-    """
-
-    head: Head
-    made: bool = False
-    left: str = ""
-
-
 def branch_name(git: Git, prefix: str, *texts: str) -> str:
     """Return a branch name from the first of these texts that yields one."""
     slug = next((found for text in texts if (found := branch_slug(text))), "work")
@@ -178,18 +163,21 @@ def valid_branch(git: Git, name: str) -> str:
     return name
 
 
-def check_out(git: Git, name: str, before: Head, require: Callable[[], None]) -> Prepared:
+def check_out(git: Git, name: str, before: Head, require: Callable[[], None]) -> bool:
     """Check out a branch, and create it at HEAD if it does not exist; an existing branch never moves.
 
     Args:
         require: Called before anything changes; raises to refuse.
+
+    Returns:
+        Whether the branch is new.
     """
     if before.branch == name:
-        return Prepared(before)
+        return False
     require()
     exists = git.succeeds("show-ref", "--verify", "--quiet", f"{HEADS}{name}")
     git.text("switch", "--no-guess", *(() if exists else ("-c",)), name)
-    return Prepared(read_head(git), made=not exists, left=before.branch)
+    return not exists
 
 
 def push_line(git: Git, branch: str) -> str:

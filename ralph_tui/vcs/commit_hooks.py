@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
@@ -14,33 +13,9 @@ HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg")
 """The hooks that `git commit -F -` runs, in this order; `post-commit` is too late to refuse anything."""
 
 
-@dataclass(frozen=True)
-class HookCall:
-    """A hook to run.
-
-    Attributes:
-        name: Its name, such as `pre-commit`.
-        environment: Variables in addition to those of the sandbox.
-        writable: The directory with the message, the only writable one outside the project.
-    """
-
-    name: str
-    words: tuple[str, ...]
-    directory: Path
-    environment: Mapping[str, str]
-    writable: Path
-
-
-@dataclass(frozen=True)
-class HookEnd:
-    """How a hook ended; the status is None after a timeout."""
-
-    status: int | None
-    output: str
-
-
-RunHook = Callable[[HookCall], HookEnd]
-"""Runs a hook in the operating system's sandbox; blocks."""
+RunHook = Callable[[tuple[str, ...], Path, Mapping[str, str], Path], tuple[int | None, str]]
+"""Runs a hook in the sandbox, by its words, its directory, variables in addition to the sandbox's and the one writable
+directory outside the project; blocks. Returns its status, which is None after a timeout, and its output."""
 
 
 class HookError(SetupError):
@@ -79,16 +54,15 @@ def run_hooks(git: Git, run: RunHook, message: str, directory: Path, tree: str) 
     }
     untracked = _untracked(git)  # such as what checks made, which no commit takes
     for name, path in hooks.items():
-        words = (str(path), *arguments[name])
-        ended = run(HookCall(name, words, top, environment, directory))
-        if ended.status != 0:
-            how = "took too long" if ended.status is None else f"failed (status {ended.status})"
+        status, output = run((str(path), *arguments[name]), top, environment, directory)
+        if status != 0:
+            how = "took too long" if status is None else f"failed (status {status})"
             raise HookError(
                 f"the repository's hook {name} {how}",
                 "Fix what the hook reports, or set git.hooks to skip. Then run again. Ralph commits first.",
-                ended.output,
+                output,
             )
-        _require_unchanged(git, name, tree, ended.output, untracked)
+        _require_unchanged(git, name, tree, output, untracked)
     return file.read_bytes().decode("utf-8", "replace")
 
 

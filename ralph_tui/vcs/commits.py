@@ -5,7 +5,7 @@ import re
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
@@ -37,29 +37,21 @@ class CommitRefusedError(SetupError):
 
 
 @dataclass(frozen=True)
-class ChangedPath:
-    """A path that a commit changes; mode and object are empty if the commit deletes it."""
-
-    path: str
-    mode: str = ""
-    object: str = ""
-
-
-@dataclass(frozen=True)
 class MadeCommit:
     """A commit that ralph made.
 
     Attributes:
         subject: The first line of its message.
-        entries: The paths that differ from its parent, relative to the top of the work tree.
-        staged: The same, plus the paths that were staged differently before.
+        files: How many paths differ from its parent.
+        staged: These and the paths that were staged differently before, relative to the top of the work tree,
+            each with `mode,object`, or empty if it is deleted.
     """
 
     commit: str
     branch: str
     subject: str
-    entries: tuple[ChangedPath, ...]
-    staged: tuple[ChangedPath, ...]
+    files: int
+    staged: Mapping[str, str]
     additions: int
     deletions: int
 
@@ -82,7 +74,7 @@ class CommitRequest:
     protected: Sequence[str] = ()
     paths: tuple[str, ...] = ()
     left_out: Collection[str] = ()
-    intend: Callable[[str], None] = lambda _: None
+    intend: Callable[[str], object] = lambda _: None
 
 
 class Committer:
@@ -118,18 +110,28 @@ class Committer:
         self._stage(wanted.paths, wanted.left_out)
         tree = self.git.text("write-tree")
         base = head.commit or self.git.text("hash-object", "-t", "tree", os.devnull)
-        entries = tuple(self._changed_paths(base, tree))
-        if not entries:
+        changed = dict(self._changed_paths(base, tree))
+        if not changed:
             return None
-        self._require_no_secret(base, tree, entries)
+        self._require_no_secret(base, tree, changed)
         message = self._message(wanted, tree)
-        staged = {one.path: one for one in (*self._changed_paths(index, tree), *entries)}
-        made = self._write_commit(head, message, tree, entries, base)
-        made = replace(made, staged=tuple(staged.values()))
-        wanted.intend(made.commit)
-        reason = f"commit (ralph): {made.subject}"
-        self.git.text("update-ref", "-m", reason, "HEAD", made.commit, head.commit or _NO_COMMIT)
-        return made
+        staged = {**dict(self._changed_paths(index, tree)), **changed}
+        parent = ("-p", head.commit) if head.commit else ()
+        commit = self.git.text("commit-tree", tree, *parent, "-F", "-", stdin=message.encode())
+        counted = self.git.text("diff-tree", "-r", "--shortstat", "--no-renames", base, tree)
+        wanted.intend(commit)
+        subject = message.partition("\n")[0]
+        reason = f"commit (ralph): {subject}"
+        self.git.text("update-ref", "-m", reason, "HEAD", commit, head.commit or _NO_COMMIT)
+        return MadeCommit(
+            commit=commit,
+            branch=head.branch,
+            subject=subject,
+            files=len(changed),
+            staged=staged,
+            additions=_line_count(counted, "insertion"),
+            deletions=_line_count(counted, "deletion"),
+        )
 
     @contextmanager
     def _unstaged_on_failure(self) -> Iterator[None]:
@@ -168,7 +170,7 @@ class Committer:
                 *("--literal-pathspecs", "add", "-A", *listed), stdin=b"\0".join(sorted(names))
             )
 
-    def _changed_paths(self, base: str, tree: str) -> Iterator[ChangedPath]:
+    def _changed_paths(self, base: str, tree: str) -> Iterator[tuple[str, str]]:
         """Yield each path that differs between two trees."""
         raw = self.git.output(
             "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", base, tree
@@ -181,14 +183,21 @@ class Committer:
                     f"{one_line(path, 80)} is a separate git repository, so a commit would not include its files",
                     "Add it to .gitignore, or remove its .git directory. Then run again.",
                 )
-            yield ChangedPath(path) if status == "D" else ChangedPath(path, mode, found)
+            yield path, "" if status == "D" else f"{mode},{found}"
 
-    def _require_no_secret(self, base: str, tree: str, entries: Sequence[ChangedPath]) -> None:
+    def _require_no_secret(self, base: str, tree: str, changed: Mapping[str, str]) -> None:
         """Look for secrets in the names of new files and in every added line."""
         known = self.git.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", base)
         before = {os.fsdecode(path) for path in known.split(b"\0")}
-        named = [e.path for e in entries if e.mode and e.path not in before and _is_secret(e.path)]
-        named = named or self._paths_with_keys(base, tree)
+        named = [
+            path
+            for path, held in changed.items()
+            if held and path not in before
+            if _SECRET_NAME.fullmatch(path) and not _HARMLESS_NAME.fullmatch(path)
+        ]
+        if not named:
+            lines = self._added_lines(base, tree)
+            named = list(dict.fromkeys(path for path, text in lines if contains_key(text)))
         if named:
             shown = shortlist([one_line(path, 80) for path in named], 3)
             raise CommitRefusedError(
@@ -197,24 +206,10 @@ class Committer:
                 "Remove the secret, or add the file to .gitignore. Then run again. Ralph commits first.",
             )
 
-    def _paths_with_keys(self, base: str, tree: str) -> list[str]:
-        found: list[str] = []
-        for path, text in self._added_lines(base, tree):
-            if path not in found and contains_key(text):
-                found.append(path)
-        return found
-
     def _added_lines(self, base: str, tree: str) -> Iterator[tuple[str, str]]:
-        form = (
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            "--no-renames",
-            "--text",
-            "--unified=0",
-        )
+        form = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--text")
         path, piece, is_header = "", bytearray(), False
-        for line in self.git.lines("diff", *form, "--no-prefix", base, tree):
+        for line in self.git.lines("diff", *form, "--unified=0", "--no-prefix", base, tree):
             if line.startswith(b"diff --git "):
                 if piece:
                     yield path, piece.decode("utf-8", "replace")
@@ -241,30 +236,10 @@ class Committer:
             left = run_hooks(self.git, self._run_hook, message, Path(directory), tree)
         return message if left == message else after_hooks(left, wanted.trailers)
 
-    def _write_commit(
-        self, head: Head, message: str, tree: str, entries: tuple[ChangedPath, ...], base: str
-    ) -> MadeCommit:
-        parent = ("-p", head.commit) if head.commit else ()
-        commit = self.git.text("commit-tree", tree, *parent, "-F", "-", stdin=message.encode())
-        counted = self.git.text("diff-tree", "-r", "--shortstat", "--no-renames", base, tree)
-        return MadeCommit(
-            commit=commit,
-            branch=head.branch,
-            subject=message.partition("\n")[0],
-            entries=entries,
-            staged=entries,
-            additions=_line_count(counted, "insertion"),
-            deletions=_line_count(counted, "deletion"),
-        )
-
 
 def _line_count(text: str, what: str) -> int:
     found = re.search(rf"(\d+) {what}", text)
     return int(found[1]) if found else 0
-
-
-def _is_secret(path: str) -> bool:
-    return bool(_SECRET_NAME.fullmatch(path)) and not _HARMLESS_NAME.fullmatch(path)
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:

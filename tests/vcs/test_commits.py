@@ -16,7 +16,7 @@ from ralph_tui.vcs.branches import (
     require_clean,
     require_committable,
 )
-from ralph_tui.vcs.commit_hooks import HookCall, HookEnd, HookError
+from ralph_tui.vcs.commit_hooks import HookError
 from ralph_tui.vcs.commits import CommitRefusedError, CommitRequest, Committer
 from ralph_tui.vcs.git import Git
 from tests.harness.projects import git
@@ -57,7 +57,7 @@ def test_a_project_below_the_top_commits_only_what_is_in_it(begun: Path) -> None
     (begun / "other").write_text("mine\n")
     made = Committer(project, None).commit(CommitRequest("feat: one"))
     assert made is not None
-    assert [entry.path for entry in made.entries] == ["apps/one/new"]
+    assert list(made.staged) == ["apps/one/new"]
     assert git(begun, "status", "--porcelain").split() == ["??", "apps/one/.ralph/", "??", "other"]
     assert changed_paths(Git(project)) == ["other"], "the whole repository is looked at"
 
@@ -108,7 +108,7 @@ def test_a_project_that_ignores_ralph_is_committed(begun: Path, ignores: str) ->
     (begun / "a").unlink()
     made = Committer(begun, None).commit(CommitRequest("feat: a"))
     assert made is not None
-    assert sorted(entry.path for entry in made.entries) == [".gitignore", "a", "new"]
+    assert sorted(made.staged) == [".gitignore", "a", "new"]
 
 
 @pytest.mark.parametrize("name", [".env.example", "docs.md"])
@@ -190,8 +190,7 @@ def test_an_existing_branch_is_checked_out_and_never_moved(begun: Path) -> None:
     git(begun, "branch", "feature/x")
     kept = git(begun, "rev-parse", "feature/x")
     git(begun, "commit", "-q", "--allow-empty", "-m", "More")
-    prepared = check_out(Git(begun), "feature/x", read_head(Git(begun)), lambda: None)
-    assert (prepared.made, prepared.left) == (False, "work")
+    assert check_out(Git(begun), "feature/x", read_head(Git(begun)), lambda: None) is False
     assert git(begun, "rev-parse", "HEAD") == kept
 
 
@@ -235,20 +234,20 @@ def test_a_hook_that_writes_a_file_again_as_it_was_has_changed_nothing(begun: Pa
     hook.write_text("#!/bin/sh\n")
     hook.chmod(0o755)
 
-    def rewrites(call: HookCall) -> HookEnd:
-        assert call.directory == begun
+    def rewrites(_: object, directory: Path, *__: object) -> tuple[int, str]:
+        assert directory == begun
         text = (begun / "a").read_text()
         (begun / "a").unlink()
         (begun / "a").write_text(text)
-        return HookEnd(0, "")
+        return 0, ""
 
     request = CommitRequest("feat: a", left_out=("report.xml",))
     assert Committer(begun, rewrites).commit(request) is not None
     (begun / "a").write_text("3\n")
 
-    def makes(call: HookCall) -> HookEnd:
-        (call.directory / "new.txt").touch()
-        return HookEnd(0, "")
+    def makes(_: object, directory: Path, *__: object) -> tuple[int, str]:
+        (directory / "new.txt").touch()
+        return 0, ""
 
     with pytest.raises(HookError, match=r"pre-commit changed 1 file \(new.txt\)"):
         Committer(begun, makes).commit(request)
@@ -262,4 +261,4 @@ def test_a_hook_that_takes_too_long_is_said(begun: Path) -> None:
     hook.chmod(0o755)
     git(begun, "config", "core.hooksPath", "hooks")
     with pytest.raises(HookError, match="pre-commit took too long"):
-        Committer(begun, lambda _: HookEnd(None, "")).commit(CommitRequest("feat: a"))
+        Committer(begun, lambda *_: (None, "")).commit(CommitRequest("feat: a"))

@@ -7,14 +7,15 @@ from pathlib import Path
 from ralph_tui.config.settings import GitSettings, Settings
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.store.export_records import current_names
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Documents
 from ralph_tui.vcs.branches import (
     Head,
-    Prepared,
     branch_name,
     check_out,
+    read_head,
     require_clean,
     require_committable,
     require_identity,
@@ -64,13 +65,18 @@ class WorkPlace:
             self._require_clean(committer, docs, head)
         return name
 
-    def prepare(self, committer: Committer, docs: Documents) -> Prepared:
-        """Check out the branch of this run; an existing branch is never moved."""
-        head = require_committable(committer.git)
-        name = self._branch(committer, docs, head)
-        return check_out(
-            committer.git, name, head, lambda: self._require_clean(committer, docs, head)
+    def prepare(self, committer: Committer, docs: Documents) -> tuple[Head, str]:
+        """Check out the branch of this run, which is never moved; return it and a notice if another one was left."""
+        before = require_committable(committer.git)
+        name = self._branch(committer, docs, before)
+        made = check_out(
+            committer.git, name, before, lambda: self._require_clean(committer, docs, before)
         )
+        which = "the new branch" if made else "the branch"
+        text = f"Working on {which} {name}. You were on {before.branch}."
+        if name == before.branch:
+            return before, ""
+        return read_head(committer.git), one_line(text)
 
     def _branch(self, committer: Committer, docs: Documents, head: Head) -> str:
         if self.git.branch == "off":

@@ -4,9 +4,10 @@ import asyncio
 import os
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from ralph_tui.config.settings import GitSettings
 from ralph_tui.domain import events as ev
@@ -29,9 +30,11 @@ from ralph_tui.engine.verification.check_command import run_command
 from ralph_tui.guard.repository.changes import OwnCommit
 from ralph_tui.store.project import Documents
 from ralph_tui.vcs.branches import push_line
-from ralph_tui.vcs.commit_hooks import HookCall, HookEnd, HookError
+from ralph_tui.vcs.commit_hooks import HookError
 from ralph_tui.vcs.commits import CommitRequest, Committer, MadeCommit, filled
 from ralph_tui.vcs.git import Git
+
+T = TypeVar("T")
 
 SHORT_HASH = 10
 
@@ -51,24 +54,26 @@ class HookSandbox:
     environment: Callable[[], Mapping[str, str]]
     limit_seconds: float
 
-    async def run(self, call: HookCall) -> HookEnd:
-        command = shlex.join(call.words)
+    async def run(
+        self, words: Sequence[str], directory: Path, variables: Mapping[str, str], writable: Path
+    ) -> tuple[int | None, str]:
+        command = shlex.join(words)
         if not self.sandbox.holds:
-            return HookEnd(None, "The hook was not run, because the sandbox is not available.")
-        prefix = await asyncio.to_thread(self.sandbox.prefix, command, (call.writable,))
+            return None, "The hook was not run, because the sandbox is not available."
+        prefix = await asyncio.to_thread(self.sandbox.prefix, command, (writable,))
         environment = await asyncio.to_thread(self.environment)
         root = self.sandbox.root
         stood = await asyncio.to_thread(run_by_others, root)
         ended = await run_command(
             command,
-            cwd=call.directory,
-            environment={**environment, **call.environment},
+            cwd=directory,
+            environment={**environment, **variables},
             limit_seconds=self.limit_seconds,
             prefix=prefix,
         )
         if await asyncio.to_thread(set_aside_run_by_others, root, stood):
-            return HookEnd(1, f"{ended.tail}\nThe hook made what other programs run automatically.")
-        return HookEnd(ended.exit_code, ended.tail)
+            return 1, f"{ended.tail}\nThe hook made what other programs run automatically."
+        return ended.exit_code, ended.tail
 
     def filters(self) -> tuple[str, ...]:
         """Return git's settings that confine each filter which runs a file of the project, as an agent may have written it."""
@@ -124,13 +129,18 @@ class TaskCommits:
         self._emit = emit
         self._run_id = run_id
         self._guard = guard
-        self._hooks = hooks
         self._commit_count = 0
         self.made_by_checks: Collection[str] = ()
         """New files that no commit takes."""
         self._loop: asyncio.AbstractEventLoop | None = None
-        run_hook = self._run_hook if place.git.hooks == "run" else None
-        self._committer = Committer(project_state.project.root, run_hook, hooks.filters)
+
+        def run_hook(
+            words: tuple[str, ...], directory: Path, variables: Mapping[str, str], writable: Path
+        ) -> tuple[int | None, str]:
+            return self._wait_for(hooks.run(words, directory, variables, writable))
+
+        runs = run_hook if place.git.hooks == "run" else None
+        self._committer = Committer(project_state.project.root, runs, hooks.filters)
 
     @property
     def _git(self) -> GitSettings:
@@ -152,8 +162,7 @@ class TaskCommits:
         self._loop = asyncio.get_running_loop()
         if not self._place.is_wanted:
             return
-        prepared = await asyncio.to_thread(self._place.prepare, self._committer, self._docs)
-        head = prepared.head
+        head, text = await asyncio.to_thread(self._place.prepare, self._committer, self._docs)
 
         def change(docs: Documents) -> Documents:
             known = docs.state.branch
@@ -164,10 +173,8 @@ class TaskCommits:
             )
 
         await self._project_state.transact(change)
-        if prepared.left:
-            which = "the new branch" if prepared.made else "the branch"
-            text = f"Working on {which} {head.branch}. You were on {prepared.left}."
-            self._emit(ev.Notice(text=one_line(text)))
+        if text:
+            self._emit(ev.Notice(text=text))
 
     async def finish_pending(self) -> End | None:
         """Make the pending commits of an earlier run; return an end if one fails."""
@@ -230,7 +237,9 @@ class TaskCommits:
             trailers=self._trailers(tasks) if self._git.trailers else {},
             protected=self._git.protected_branches,
             left_out=self.made_by_checks,
-            intend=lambda commit: self._record_intent(ids, commit),
+            intend=lambda commit: self._wait_for(
+                self._project_state.transact(lambda docs: _with_commits(docs, ids, hash=commit))
+            ),
         )
         try:
             made = await asyncio.to_thread(self._committer.commit, wanted)
@@ -245,8 +254,7 @@ class TaskCommits:
             )
             return None
         self._commit_count += 1
-        entries = {e.path: f"{e.mode},{e.object}" if e.mode else "" for e in made.staged}
-        await self._guard.learn(OwnCommit(made.branch, made.commit, entries))
+        await self._guard.learn(OwnCommit(made.branch, made.commit, made.staged))
         await self._record_commit(ids, made.commit, made)
         self._emit(
             ev.WorkCommitted(
@@ -255,7 +263,7 @@ class TaskCommits:
                 commit=made.commit,
                 branch=made.branch,
                 subject=one_line(made.subject),
-                files=len(made.entries),
+                files=made.files,
                 additions=made.additions,
                 deletions=made.deletions,
             )
@@ -283,12 +291,10 @@ class TaskCommits:
             "Ralph-Run": commit.run if commit is not None else self._run_id,
         }
 
-    def _record_intent(self, ids: tuple[str, ...], commit: str) -> None:
-        def change(docs: Documents) -> Documents:
-            return _with_commits(docs, ids, hash=commit)
-
+    def _wait_for(self, work: Coroutine[None, None, T]) -> T:
+        """Run this on the event loop, from git's thread."""
         assert self._loop is not None
-        asyncio.run_coroutine_threadsafe(self._project_state.transact(change), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _record_commit(
         self, ids: tuple[str, ...], commit: str, made: MadeCommit | None = None
@@ -312,10 +318,6 @@ class TaskCommits:
             f"{_task_names(ids)} {verb} complete but not committed: {error.message.rstrip('.')}"
         )
         return stopped_end(reason, error.hint)
-
-    def _run_hook(self, call: HookCall) -> HookEnd:
-        assert self._loop is not None
-        return asyncio.run_coroutine_threadsafe(self._hooks.run(call), self._loop).result()
 
 
 def _with_commits(docs: Documents, ids: tuple[str, ...], **changes: object) -> Documents:

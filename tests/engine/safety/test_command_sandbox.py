@@ -5,7 +5,7 @@ import os
 import pwd
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from ralph_tui.engine.verification.check_command import CommandResult, run_comma
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.guard.sandbox.os_sandbox import sandbox_for
-from ralph_tui.vcs.commit_hooks import HookCall, HookEnd, HookError
+from ralph_tui.vcs.commit_hooks import HookError
 from ralph_tui.vcs.commits import CommitRequest, Committer
 from tests.harness.projects import git
 from tests.harness.real_processes import PYTHON
@@ -250,8 +250,11 @@ async def test_a_hook_leaves_nothing_that_other_programs_run_by_themselves(
         hooks = HookSandbox(held, lambda: {"PATH": os.environ["PATH"]}, PATIENCE)
         loop = asyncio.get_running_loop()
 
-        def run(call: HookCall) -> HookEnd:
-            return asyncio.run_coroutine_threadsafe(hooks.run(call), loop).result()
+        def run(
+            words: tuple[str, ...], directory: Path, variables: Mapping[str, str], writable: Path
+        ) -> tuple[int | None, str]:
+            ran = hooks.run(words, directory, variables, writable)
+            return asyncio.run_coroutine_threadsafe(ran, loop).result()
 
         with pytest.raises(HookError, match=r"pre-commit failed") as failed:
             await asyncio.to_thread(Committer(repository, run).commit, CommitRequest("feat: a"))
