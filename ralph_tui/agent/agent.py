@@ -16,26 +16,7 @@ from ralph_tui.engine.core.ports import AgentSession, SessionSpec, Supervisor
 from ralph_tui.store.io.rotation import append_log
 
 
-class SkillsPlugin:
-    """Copies skills to private directories, where they stay unchanged for the whole run."""
-
-    def __init__(self) -> None:
-        self._directories: dict[tuple[Path, ...], tempfile.TemporaryDirectory[str]] = {}
-
-    def plugin(self, skills: tuple[Path, ...]) -> Path | None:
-        if not skills:
-            return None
-        if skills not in self._directories:
-            self._directories[skills] = _copied(skills)
-        return Path(self._directories[skills].name)
-
-    def close(self) -> None:
-        for directory in self._directories.values():
-            directory.cleanup()
-        self._directories.clear()
-
-
-def _copied(skills: tuple[Path, ...]) -> "tempfile.TemporaryDirectory[str]":
+def copied_skills(skills: tuple[Path, ...]) -> "tempfile.TemporaryDirectory[str]":
     try:
         directory = tempfile.TemporaryDirectory(prefix="ralph-skills-")
     except OSError as error:
@@ -65,7 +46,8 @@ class ClaudeAgent:
         self._environment = dict(environment or {})
         self._log_path = log
         self._launcher = Launcher()
-        self._skills = SkillsPlugin()
+        self._skills: dict[tuple[Path, ...], tempfile.TemporaryDirectory[str]] = {}
+        """Private copies of skills, which stay unchanged for the whole run."""
         self._standby: asyncio.Task[ClaudeSession] | None = None
         self._standby_spec: SessionSpec | None = None
 
@@ -91,7 +73,9 @@ class ClaudeAgent:
                 await session.close()
         finally:
             self._launcher.close()
-            self._skills.close()
+            for directory in self._skills.values():
+                directory.cleanup()
+            self._skills.clear()
 
     async def _pop_standby(self) -> ClaudeSession | None:
         standby, self._standby = self._standby, None
@@ -110,7 +94,10 @@ class ClaudeAgent:
         return None
 
     async def _connect(self, spec: SessionSpec) -> ClaudeSession:
-        plugin = await asyncio.to_thread(self._skills.plugin, spec.skills)
+        if spec.skills and spec.skills not in self._skills:
+            self._skills[spec.skills] = await asyncio.to_thread(copied_skills, spec.skills)
+        copy = self._skills.get(spec.skills)
+        plugin = Path(copy.name) if copy is not None else None
         session = ClaudeSession(spec, self._environment, self._log, self._launcher.path, plugin)
         try:
             await session.connect()

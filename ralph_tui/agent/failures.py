@@ -1,6 +1,7 @@
 """Classifies failed results and gives each a message and a hint."""
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from ralph_tui.agent.tls_check import ADVICE
@@ -107,15 +108,21 @@ def classify(facts: ResultFacts) -> Failure | None:
     if not facts.is_error or facts.terminal_reason.startswith("aborted"):
         return None
     kind = _kind_of_error(facts)
-    until = facts.rejected_until
-    resets = _reset_time(until) if until else None
+    resets = None
+    if facts.rejected_until:
+        with suppress(ValueError, OverflowError, OSError):
+            resets = datetime.fromtimestamp(facts.rejected_until, UTC)
     found = failure(
         kind, _cli_message(kind, facts) or _NO_REASON.format(FAILURES[kind]), resets_at=resets
     ).model_copy(update={"status": facts.api_status})
     if kind is not FailureClass.NETWORK:
         return found
     if _PROXY_ANSWER.search(facts.text):
-        return found.model_copy(update={"message": _proxy_message(facts), "hint": _PORTAL_HINT})
+        page = " with an HTML page" if "HTML page" in facts.text else ""
+        status = re.search(r"\bHTTP (\d{3})\b|API Error: (\d{3})", facts.text)
+        number = f" (HTTP {status[1] or status[2]})" if status else ""
+        message = f"A proxy or sign-in page answered instead of the API{page}{number}."
+        return found.model_copy(update={"message": message, "hint": _PORTAL_HINT})
     return (
         found.model_copy(update={"hint": _TRUST_HINT}) if _NOT_TRUSTED.search(facts.text) else found
     )
@@ -130,13 +137,6 @@ def _cli_message(kind: FailureClass, facts: ResultFacts) -> str:
     return f"The API is busy: {text.partition(_TEMPORARY)[0].rstrip('. ')}."
 
 
-def _proxy_message(facts: ResultFacts) -> str:
-    page = " with an HTML page" if "HTML page" in facts.text else ""
-    status = re.search(r"\bHTTP (\d{3})\b|API Error: (\d{3})", facts.text)
-    number = f" (HTTP {status[1] or status[2]})" if status else ""
-    return f"A proxy or sign-in page answered instead of the API{page}{number}."
-
-
 def silence_failure(seconds: float, problem: str) -> Failure:
     """Return the failure for a silent CLI; `problem` describes what is wrong with its connection, if any."""
     message = f"No output from the Claude Code CLI for {seconds:.0f} seconds."
@@ -144,13 +144,6 @@ def silence_failure(seconds: float, problem: str) -> Failure:
         return failure(FailureClass.CLI_SILENT, message)
     lost = failure(FailureClass.NETWORK, f"{message} {problem}")
     return lost.model_copy(update={"hint": ADVICE})
-
-
-def _reset_time(seconds: int) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def _kind_of_error(facts: ResultFacts) -> FailureClass:

@@ -36,75 +36,6 @@ MAX_PART = 300
 Result = PermissionResultAllow | PermissionResultDeny
 
 
-class PermissionCallback:
-    """Passes the CLI's questions and requests for permission to the current supervisor.
-
-    The CLI requests permission if a hook says `ask`, and for what its own rules never allow unasked: to write below
-    `.git` or `.claude`, or through a symbolic link that leaves the project. A call that the guard denies never gets here.
-    """
-
-    def __init__(
-        self, emit: Callable[[AgentItem], None], denied: Callable[[str], None], session: str
-    ) -> None:
-        self._session = session
-        self.supervisor: Supervisor | None = None
-        self._emit = emit
-        self._denied = denied
-        self._expected: dict[str, tuple[ToolCall, Verdict]] = {}
-
-    async def may_use_tool(
-        self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
-    ) -> Result:
-        """Return whether the call may run. Any failure is a denial."""
-        supervisor = self.supervisor
-        if name == ASK_TOOL and supervisor is not None:
-            return await _ask(supervisor, tool_input)
-        tool_id = context.tool_use_id or ""
-        before, verdict = self._expected.pop(tool_id, (None, None))
-        call = ToolCall(
-            tool_id=tool_id,
-            name=name,
-            input=tool_input,
-            agent_id=context.agent_id,
-            session=self._session,
-        )
-        asked = str(before.input.get("command") or "") if before is not None else ""
-        said = context.decision_reason or ""
-        permission = permission_of(call, verdict, asked=asked, said=said)
-        ruling = await _decide(supervisor, call, permission)
-        self._report(tool_id, permission, ruling)
-        if ruling.allowed:
-            return PermissionResultAllow(updated_input=tool_input)
-        return PermissionResultDeny(message=_denial_text(ruling))
-
-    def _report(self, tool_id: str, wanted: Permission, ruling: Ruling) -> None:
-        part = one_line(wanted.argument, MAX_PART)
-        if ruling.allowed:
-            self._emit(
-                ev.ToolAllowed(
-                    tool_id=tool_id,
-                    name=wanted.tool,
-                    rule=wanted.rule,
-                    part=part,
-                    reason=wanted.reason,
-                    scope=ruling.scope,
-                    by=ruling.by,
-                )
-            )
-            return
-        self._denied(tool_id)
-        self._emit(
-            ev.ToolDenied(
-                tool_id=tool_id,
-                name=wanted.tool,
-                rule=wanted.rule,
-                part=part,
-                reason=inert(ruling.reason) or "No reason was given",
-                by="" if ruling.by == NOBODY else ruling.by,
-            )
-        )
-
-
 async def _decide(supervisor: Supervisor | None, call: ToolCall, wanted: Permission) -> Ruling:
     if supervisor is None:
         return Ruling(allowed=False, reason="No task is running", by=NOBODY)
@@ -113,13 +44,6 @@ async def _decide(supervisor: Supervisor | None, call: ToolCall, wanted: Permiss
     except Exception as error:  # noqa: BLE001 - on any error the tool must not run
         text = f"Nobody could be asked ({one_line(str(error), 200)})"
         return Ruling(allowed=False, reason=text, by=NOBODY)
-
-
-def _denial_text(ruling: Ruling) -> str:
-    if ruling.by == NOBODY:
-        return f"Denied: {ruling.reason}. Continue without it."
-    why = f": {ruling.reason}" if ruling.reason else " and gives no reason."
-    return f"The person denies this call{why}\nDo not attempt it another way. Continue without it."
 
 
 async def _ask(supervisor: Supervisor, tool_input: dict[str, Any]) -> Result:
@@ -182,8 +106,12 @@ def _decision(decision: str, reason: str, **fields: Any) -> HookJSONOutput:
     )
 
 
-class Hooks(PermissionCallback):
-    """Hook callbacks that ask the current supervisor; a standby session has none yet."""
+class Hooks:
+    """Hook callbacks that ask the current supervisor; a standby session has none yet.
+
+    The CLI also calls `may_use_tool`: if a hook says `ask`, and for what its own rules never allow unasked, to write below
+    `.git` or `.claude`, or through a symbolic link that leaves the project. A call that the guard denies never gets there.
+    """
 
     def __init__(
         self,
@@ -202,7 +130,11 @@ class Hooks(PermissionCallback):
             end_failed: Receives an error while the end of a turn was judged.
             wait_for_messages: Waits until the messages before a hook have been handled.
         """
-        super().__init__(emit, denied, session)
+        self.supervisor: Supervisor | None = None
+        self._emit = emit
+        self._session = session
+        self._denied = denied
+        self._expected: dict[str, tuple[ToolCall, Verdict]] = {}
         self._started = started
         self._failed = end_failed
         self._wait_for_messages = wait_for_messages
@@ -301,6 +233,63 @@ class Hooks(PermissionCallback):
         finally:
             self.judging_turn_end = False
         return {"decision": "block", "reason": missing} if missing else PASS
+
+    async def may_use_tool(
+        self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
+    ) -> Result:
+        """Return whether the call may run. Any failure is a denial."""
+        supervisor = self.supervisor
+        if name == ASK_TOOL and supervisor is not None:
+            return await _ask(supervisor, tool_input)
+        tool_id = context.tool_use_id or ""
+        before, verdict = self._expected.pop(tool_id, (None, None))
+        call = ToolCall(
+            tool_id=tool_id,
+            name=name,
+            input=tool_input,
+            agent_id=context.agent_id,
+            session=self._session,
+        )
+        asked = str(before.input.get("command") or "") if before is not None else ""
+        said = context.decision_reason or ""
+        permission = permission_of(call, verdict, asked=asked, said=said)
+        ruling = await _decide(supervisor, call, permission)
+        self._report(tool_id, permission, ruling)
+        if ruling.allowed:
+            return PermissionResultAllow(updated_input=tool_input)
+        if ruling.by == NOBODY:
+            text = f"Denied: {ruling.reason}. Continue without it."
+        else:
+            why = f": {ruling.reason}" if ruling.reason else " and gives no reason."
+            text = f"The person denies this call{why}\nDo not attempt it another way. Continue without it."
+        return PermissionResultDeny(message=text)
+
+    def _report(self, tool_id: str, wanted: Permission, ruling: Ruling) -> None:
+        part = one_line(wanted.argument, MAX_PART)
+        if ruling.allowed:
+            self._emit(
+                ev.ToolAllowed(
+                    tool_id=tool_id,
+                    name=wanted.tool,
+                    rule=wanted.rule,
+                    part=part,
+                    reason=wanted.reason,
+                    scope=ruling.scope,
+                    by=ruling.by,
+                )
+            )
+            return
+        self._denied(tool_id)
+        self._emit(
+            ev.ToolDenied(
+                tool_id=tool_id,
+                name=wanted.tool,
+                rule=wanted.rule,
+                part=part,
+                reason=inert(ruling.reason) or "No reason was given",
+                by="" if ruling.by == NOBODY else ruling.by,
+            )
+        )
 
 
 def _call_of(data: HookInput, tool_use_id: str | None, session: str) -> ToolCall:

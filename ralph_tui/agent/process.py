@@ -153,16 +153,18 @@ async def continue_when_stopped(
     Args:
         give_up: Receives the reason if the CLI is stopped too often.
     """
+    import psutil
+
     process = await asyncio.to_thread(_cli_of, mark)
     stops = 0
     while process is not None and stops < MAX_STOPS:
         await asyncio.sleep(POLL_SECONDS)
         try:
-            stopped = _is_stopped(process)
+            stopped = process.status() == psutil.STATUS_STOPPED
+        except psutil.Error:  # it has exited
+            return
         except OSError:  # out of file descriptors, perhaps not at the next poll
             continue
-        if stopped is None:
-            return
         if stopped:
             stops += 1
             process.send_signal(signal.SIGCONT)
@@ -181,12 +183,3 @@ def _cli_of(mark: str) -> "psutil.Process | None":
         except (psutil.Error, OSError):  # it has exited
             continue
     return None
-
-
-def _is_stopped(process: "psutil.Process") -> bool | None:
-    import psutil
-
-    try:
-        return process.status() == psutil.STATUS_STOPPED
-    except psutil.Error:
-        return None

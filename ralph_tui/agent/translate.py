@@ -208,7 +208,7 @@ class Translator:
     def _system(self, message: SystemMessage) -> list[AgentItem]:
         data = message.data
         if message.subtype == "api_retry":
-            self._usage.count_retry()
+            self._usage.requests += 1
             status = data.get("error_status")
             return [
                 ev.ApiRetry(

@@ -57,14 +57,14 @@ class SessionUsage:
         """Micro-dollars; never decreases."""
         self._tokens = 0
         self._output = 0
-        self._requests = 0
+        self.requests = 0
         self._window = 0
         self._sub_agent_messages: set[str] = set()
 
     def start_response(self, model: str, usage: Mapping[str, Any]) -> None:
         self._model = model or self._model
         self._started = dict(usage)
-        self._requests += 1
+        self.requests += 1
 
     def finish_response(self, usage: Mapping[str, Any]) -> None:
         merged = self._started | {key: value for key, value in usage.items() if value is not None}
@@ -76,11 +76,8 @@ class SessionUsage:
         """Count a sub-agent's response once, even if several messages report it."""
         if message_id not in self._sub_agent_messages:
             self._sub_agent_messages.add(message_id)
-            self._requests += 1
+            self.requests += 1
             self._count(model, token_usage(usage))
-
-    def count_retry(self) -> None:
-        self._requests += 1
 
     def _count(self, model: str, usage: TokenUsage) -> None:
         self._estimated += estimate(model, usage)
@@ -107,7 +104,7 @@ class SessionUsage:
             session_cost_usd=dollars(self._reported),
             session_tokens=self._tokens,
             session_output_tokens=self._output,
-            session_requests=self._requests,
+            session_requests=self.requests,
             context_window=self._window,
         )
 

@@ -13,7 +13,7 @@ import pytest
 from claude_agent_sdk import CLIConnectionError
 
 from ralph_tui.agent import process, session
-from ralph_tui.agent.agent import ClaudeAgent, SkillsPlugin
+from ralph_tui.agent.agent import ClaudeAgent
 from ralph_tui.agent.failures import exit_reason
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
@@ -111,7 +111,7 @@ async def test_a_session_made_ahead_that_nobody_needed_any_more_may_fail(
     def full(*_: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(SkillsPlugin, "plugin", full)
+    monkeypatch.setattr(session.ClaudeSession, "connect", full)
     agent = ClaudeAgent({})
     agent.prepare(spec(tmp_path))
     await agent.close()  # the run has its own end, and this is not it
