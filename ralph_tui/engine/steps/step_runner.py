@@ -17,7 +17,7 @@ from ralph_tui.engine.control.step_records import has_changed, step_text
 from ralph_tui.engine.core.outcome import End, interrupted_end, stopped_end
 from ralph_tui.engine.core.project_state import unless
 from ralph_tui.engine.limits.run_limits import RunLimits
-from ralph_tui.engine.steps.step_type import StepJob, StepResult, StepType, failed
+from ralph_tui.engine.steps.step_type import RunStep, StepJob, StepResult, failed
 
 GRACE_SECONDS = 10.0
 """How long after its own time limit a step may take to clean up."""
@@ -39,7 +39,7 @@ class StepRunner:
         run: RunContext,
         run_limits: RunLimits,
         spec_for: SpecFor,
-        types: Mapping[str, StepType],
+        types: Mapping[str, RunStep],
     ) -> None:
         self._run = run
         self._run_limits = run_limits
@@ -211,7 +211,7 @@ class StepRunner:
             await unless(self._run.project_state, asyncio.sleep(seconds), ends)
 
 
-async def guarded(kind: StepType, job: StepJob) -> StepResult:
+async def guarded(kind: RunStep, job: StepJob) -> StepResult:
     """Run one attempt; an error in the step type fails the step, except errors that prevent ralph itself from working."""
     seconds = job.settings.timeout_seconds
     bound = None if job.settings.type == AGENT else seconds + GRACE_SECONDS
@@ -231,10 +231,10 @@ async def guarded(kind: StepType, job: StepJob) -> StepResult:
     return result
 
 
-async def _run_or_abandon(kind: StepType, job: StepJob) -> object:
+async def _run_or_abandon(kind: RunStep, job: StepJob) -> object:
     async def work() -> object:
         try:
-            return await kind.run(job)
+            return await kind(job)
         except SystemExit as error:  # would end the event loop
             raise RuntimeError(f"it called exit({error})") from error
 

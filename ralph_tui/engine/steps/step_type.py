@@ -3,7 +3,7 @@
 A package registers a class in the entry point group `ralph_tui.steps`; its name there is the step's `type`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -112,3 +112,6 @@ class StepType(Protocol):
         canceled if the person stops or pauses the loop immediately, and when its time limit is reached.
         """
         ...
+
+
+RunStep = Callable[[StepJob], Awaitable[StepResult]]

@@ -1,8 +1,8 @@
 """Provide the types of steps; a type of an installed package is loaded only if a step uses it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Mapping
+from importlib.metadata import entry_points
 from inspect import iscoroutinefunction
 
 from pydantic import JsonValue
@@ -37,6 +37,7 @@ from ralph_tui.engine.session.spec import step_spec
 from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.engine.session.turns import Conversation, InterruptReason, describe_interrupt
 from ralph_tui.engine.steps.step_type import (
+    RunStep,
     StepJob,
     StepResult,
     StepType,
@@ -80,41 +81,39 @@ class StepSupervisor(SessionSupervisor):
         return None
 
 
-class AgentStep:
-    """Runs a session with instructions from a file."""
-
-    async def run(self, job: StepJob) -> StepResult:
-        """See `StepType.run`; the session itself handles stops, pauses and the time limit."""
-        prompt = await asyncio.to_thread(step_text, job.run.project, job.settings)
-        if not prompt.strip():
-            return failed(f"{job.settings.prompt} is empty or is not a file in the project")
-        end = await job.run_limits.reason_to_refuse_session()
-        if end is not None:
-            return failed(end.reason).model_copy(update={"end": end})
-        run, tasks = job.run, job.run.docs.plan.tasks
-        meter = session_meter(run, job.run_limits.costs())
-        spec = job.spec_for(meter.costs.remaining(meter.limits))
-        step_session_spec = await asyncio.to_thread(
-            step_spec, spec, run.project, run.settings, job.settings.model
-        )
-        seconds = job.settings.timeout_seconds
-        await run.gate.begin("", tasks)
-        async with Conversation(
-            run, StepSupervisor(run), step_session_spec, meter, seconds=seconds
-        ) as conversation:
-            ended = await conversation.run_turn(prompt + position(job))
-        await conversation.session.close()
-        await run.gate.end()
-        result = _result(ended, conversation.interrupted, meter, seconds)
-        used = conversation.with_usage(
-            IterationResult(outcome=_OUTCOMES[result.outcome], reason=result.reason)
-        )
-        await asyncio.to_thread(_archive, job, used)
-        if conversation.interrupted is InterruptReason.COST:
-            result = result.model_copy(
-                update={"end": await job.run_limits.reason_to_refuse_session()}
-            )
-        return result.model_copy(update={"cost_usd": used.cost_usd, "tokens": used.tokens})
+async def run_session(job: StepJob) -> StepResult:
+    """Run a session with instructions from a file; it handles stops, pauses and the time limit itself."""
+    prompt = await asyncio.to_thread(step_text, job.run.project, job.settings)
+    if not prompt.strip():
+        return failed(f"{job.settings.prompt} is empty or is not a file in the project")
+    end = await job.run_limits.reason_to_refuse_session()
+    if end is not None:
+        return failed(end.reason).model_copy(update={"end": end})
+    run, tasks = job.run, job.run.docs.plan.tasks
+    meter = session_meter(run, job.run_limits.costs())
+    spec = await asyncio.to_thread(
+        step_spec,
+        job.spec_for(meter.costs.remaining(meter.limits)),
+        run.project,
+        run.settings,
+        job.settings.model,
+    )
+    seconds = job.settings.timeout_seconds
+    await run.gate.begin("", tasks)
+    async with Conversation(run, StepSupervisor(run), spec, meter, seconds=seconds) as conversation:
+        ended = await conversation.run_turn(prompt + position(job))
+    await conversation.session.close()
+    await run.gate.end()
+    result = _result(ended, conversation.interrupted, meter, seconds)
+    used = conversation.with_usage(
+        IterationResult(outcome=_OUTCOMES[result.outcome], reason=result.reason)
+    )
+    record = session_record(job.iteration, f"step {job.name}", used)
+    record = record.model_copy(update={"tasks_completed": 0, "handoff_reason": used.outcome.value})
+    await asyncio.to_thread(run.project.archive_session, record)
+    if conversation.interrupted is InterruptReason.COST:
+        result = result.model_copy(update={"end": await job.run_limits.reason_to_refuse_session()})
+    return result.model_copy(update={"cost_usd": used.cost_usd, "tokens": used.tokens})
 
 
 def position(job: StepJob) -> str:
@@ -150,80 +149,53 @@ _OUTCOMES = {
 }
 
 
-def _archive(job: StepJob, used: IterationResult) -> None:
-    record = session_record(job.iteration, f"step {job.name}", used)
-    job.run.project.archive_session(
-        record.model_copy(update={"tasks_completed": 0, "handoff_reason": used.outcome.value})
-    )
-
-
 README_FILE = "README.md"
 
 
-class CommandStep:
-    """Runs a shell command in the sandbox, like the checks."""
-
-    async def run(self, job: StepJob) -> StepResult:
-        return await job.command(job.settings.run)
-
-
-class CommitStep:
-    """Has ralph commit the changes of the completed task."""
-
-    async def run(self, job: StepJob) -> StepResult:
-        if job.task is None:
-            return skipped("no task was completed")
-        end = await job.run.commits.task_complete(job.task.id)
-        if end is not None:
-            return failed(end.reason).model_copy(update={"end": end})
-        return done()
+async def commit(job: StepJob) -> StepResult:
+    if job.task is None:
+        return skipped("no task was completed")
+    end = await job.run.commits.task_complete(job.task.id)
+    return failed(end.reason).model_copy(update={"end": end}) if end is not None else done()
 
 
-class ReadmeStep:
-    """Fails if the README is missing or empty."""
-
-    async def run(self, job: StepJob) -> StepResult:
-        name = job.settings.path or README_FILE
-        path = await asyncio.to_thread(inside, job.root, job.root / name)
-        if path is None:
-            return failed(f"{name} is outside the project")
-        if not await asyncio.to_thread(path.is_file):
-            return failed(f"{name} does not exist")
-        if not (await asyncio.to_thread(job.run.project.read_text, path, 10_000)).strip():
-            return failed(f"{name} is empty")
-        return done(f"{name} exists")
+async def require_readme(job: StepJob) -> StepResult:
+    name = job.settings.path or README_FILE
+    path = await asyncio.to_thread(inside, job.root, job.root / name)
+    if path is None:
+        return failed(f"{name} is outside the project")
+    if not await asyncio.to_thread(path.is_file):
+        return failed(f"{name} does not exist")
+    if not (await asyncio.to_thread(job.run.project.read_text, path, 10_000)).strip():
+        return failed(f"{name} is empty")
+    return done(f"{name} exists")
 
 
-class NoopStep:
-    """Does nothing, for trying out the order of steps."""
-
-    async def run(self, job: StepJob) -> StepResult:
-        del job
-        return done()
+async def do_nothing(_: StepJob) -> StepResult:
+    return done()
 
 
 ENTRY_POINT_GROUP = "ralph_tui.steps"
 
-_BUILT_IN_TYPES: Mapping[str, Callable[[], StepType]] = {
-    COMMIT: CommitStep,
-    AGENT: AgentStep,
-    COMMAND: CommandStep,
-    README: ReadmeStep,
-    NOOP: NoopStep,
+_BUILT_IN_TYPES: Mapping[str, RunStep] = {
+    COMMIT: commit,
+    AGENT: run_session,
+    COMMAND: lambda job: job.command(job.settings.run),
+    README: require_readme,
+    NOOP: do_nothing,
 }
 
 
-def step_types(steps: Mapping[str, StepSettings]) -> Mapping[str, StepType]:
+def step_types(steps: Mapping[str, StepSettings]) -> Mapping[str, RunStep]:
+    """Return what runs each enabled step, by its name."""
     return {
-        name: _create(name, step.type)
+        name: _BUILT_IN_TYPES.get(step.type) or _packaged(name, step.type)
         for name, step in steps.items()
         if step.enabled and step.type != WORK
     }
 
 
-def _create(step: str, kind: str) -> StepType:
-    if kind in _BUILT_IN_TYPES:
-        return _BUILT_IN_TYPES[kind]()
+def _packaged(step: str, kind: str) -> RunStep:
     found = tuple(entry_points(group=ENTRY_POINT_GROUP, name=kind))
     if not found:
         others = sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)})
@@ -232,10 +204,7 @@ def _create(step: str, kind: str) -> StepType:
             f"steps.{step}: there is no step type {one_line(kind, 60)!r}.",
             f"Known: {known}. Packages can add others (see docs/steps.md).",
         )
-    return _loaded(step, found[0])
-
-
-def _loaded(step: str, point: EntryPoint) -> StepType:
+    point = found[0]
     package = point.dist.name if point.dist is not None else point.value
     hint = f"Repair or remove the package {package}, or set steps.{step}.enabled to false."
     try:
@@ -251,4 +220,4 @@ def _loaded(step: str, point: EntryPoint) -> StepType:
             hint,
         )
     step_type: StepType = instance
-    return step_type
+    return step_type.run

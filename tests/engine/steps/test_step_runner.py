@@ -47,23 +47,23 @@ def job(seconds: float = 600) -> StepJob:
     ],
 )
 async def test_whatever_it_does_is_a_failed_step(what: object, reason: str) -> None:
-    result = await guarded(Does(what), job())
+    result = await guarded(Does(what).run, job())
     assert (result.outcome.value, result.reason) == ("failed", reason)
 
 
 async def test_what_keeps_ralph_from_working_is_not_the_steps_failure() -> None:
     with pytest.raises(StoreError):
-        await guarded(Does(StoreError("The disk is full.")), job())
-    assert await guarded(Does(done("it")), job()) == done("it")
+        await guarded(Does(StoreError("The disk is full.")).run, job())
+    assert await guarded(Does(done("it")).run, job()) == done("it")
 
 
 async def test_code_that_ignores_its_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step_runner, "GRACE_SECONDS", 0.01)
     stubborn = Does("clings")
     try:
-        result = await guarded(stubborn, job(seconds=0.01))
+        result = await guarded(stubborn.run, job(seconds=0.01))
         assert result.reason.startswith("timed out after ")
-        running = asyncio.create_task(guarded(stubborn, job()))
+        running = asyncio.create_task(guarded(stubborn.run, job()))
         await asyncio.sleep(0)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
