@@ -38,7 +38,6 @@ def test_a_person_reads_what_comes_first(project: Path) -> None:
         "Task": "a: Do a",
         "Chosen by": "priority 100, the only task that is ready",
         "Model": "haiku",
-        "Step 1": "work: the task, then its checks",
         "Check 1": ALWAYS_GREEN,
         "Iterations": "at most 1, each at most 15m 00s",
         "Requests": "no limit",

@@ -61,17 +61,6 @@ French greets with bonjour.
 Never louder than a whisper.
 """
 
-STEPS: Mapping[str, object] = {
-    "steps": {
-        "deps": {"type": "command", "run": "true", "once": True},
-        "work": {},
-        "docs": {"type": "command", "run": "true", "when": "task_complete"},
-        "cry": {"type": "command", "run": "true", "when": "task_not_complete"},
-        "off": {"type": "command", "run": "false", "enabled": False},
-        "last": {"type": "command", "run": "true", "when": "run_end"},
-    }
-}
-
 
 @pytest.mark.usefixtures("played_cli")
 @pytest.mark.parametrize(
@@ -96,7 +85,7 @@ async def test_the_next_run_does_what_was_told(tmp_path: Path, own: OwnPrompt | 
         ),
         task("waits", priority=0, dependencies=["first"]),
     ]
-    project = make_project(tmp_path, tasks, config=STEPS, files={"specs/greeter.md": SPEC})
+    project = make_project(tmp_path, tasks, files={"specs/greeter.md": SPEC})
     Project(project).transact(lambda docs: docs.with_state(iteration_count=4))
     Project(project).queue_injection("Use argparse.")
     request = RunRequest(once=True, prompt=own)
@@ -123,16 +112,6 @@ async def test_the_next_run_does_what_was_told(tmp_path: Path, own: OwnPrompt | 
     assert (told.model, "haiku" in str(asked["model"])) == ("haiku", True)
     assert told.max_iterations == run.end.iterations == 1
     assert list(told.checks) == [e.receipt.command for e in run.of(ev.GateChecked)]
-    ran = [event.step for event in run.of(ev.StepStarted)]
-    assert [step.name for step in told.steps] == ["deps", "work", "docs", "cry", "last"]
-    assert ran == ["deps", "docs", "last"], "what is for an open task is named with its moment"
-    assert [step.moment for step in told.steps] == [
-        "before the work",
-        "",
-        "after the work, task complete",
-        "after the work, task not complete",
-        "at the end of the run",
-    ]
 
 
 def _texts(body: Mapping[str, JsonValue]) -> list[str]:

@@ -74,9 +74,6 @@ def _facts(found: "NextRun") -> Iterator[tuple[str, str]]:
         yield "Chosen by", task.why
     if found.status == 0 or found.task is not None:
         yield "Model", found.model
-    for number, step in enumerate(found.steps, 1):
-        about = ", ".join(part for part in (step.moment, step.what, step.state) if part)
-        yield f"Step {number}", f"{step.name}: {about}"
     for number, check in enumerate(found.checks, 1):
         yield f"Check {number}", check
     if found.reviewed:

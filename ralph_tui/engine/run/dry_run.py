@@ -1,13 +1,12 @@
 """Predict what the next run would do first, with the functions the run itself uses. Writes nothing, takes no lock."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import Field
 
 from ralph_tui.config.settings import Settings
-from ralph_tui.config.step_settings import WORK
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.errors import ExitCode
@@ -19,7 +18,6 @@ from ralph_tui.engine.control.approved_content import (
     specs_content,
 )
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.control.step_records import step_states
 from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.decisions.ask_person import (
@@ -44,7 +42,6 @@ from ralph_tui.engine.run.phase_order import WHY_NEXT, can_ask, chosen_phase
 from ralph_tui.engine.run.startup import as_begun
 from ralph_tui.engine.session.iteration_result import with_iteration_begun
 from ralph_tui.engine.session.spec import model_of
-from ralph_tui.engine.steps.around_work import steps_after, steps_at_end, steps_before
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.coverage import (
     blocked_without_check,
@@ -71,15 +68,6 @@ class NextTask(Model):
     attempt: int
 
 
-class NextStep(Model):
-    """A step around the work and its current state."""
-
-    name: str
-    moment: str
-    what: str
-    state: str
-
-
 class NextRun(Model):
     """What the next run would do first."""
 
@@ -96,7 +84,6 @@ class NextRun(Model):
     """The exit status of a run that would end immediately; 0 if it would work."""
     hint: str = ""
     task: NextTask | None = None
-    steps: tuple[NextStep, ...] = ()
     checks: tuple[str, ...] = ()
     reviewed: tuple[str, ...] = ()
     model: str = ""
@@ -378,40 +365,9 @@ class _Preview:
                 why=why_chosen(plan, task),
                 attempt=task.retry_count + 1,
             ),
-            steps=tuple(self._steps()),
             checks=tuple(check.command for check in checks),
             reviewed=criteria_to_review(task, building, rules.checks),
             model=task.model or model_of(self._phase, self._settings),
             prompt=prompt,
             prompt_chars=len(prompt),
         )
-
-    def _steps(self) -> Iterator[NextStep]:
-        settings = self._settings
-        commits = settings.git.commit == "task"
-        steps = settings.steps_in_order
-        states = {
-            state.name: state
-            for state in step_states(
-                self._project, steps, self._docs.steps, running=False, commits=commits
-            )
-        }
-        moments = {
-            "before the work": steps_before(settings),
-            "": (WORK,),
-            "after the work": steps_after(settings),
-            "at the end of the run": steps_at_end(settings),
-        }
-        for moment, names in moments.items():
-            for name in names:
-                if name == WORK:
-                    yield NextStep(name=WORK, moment="", what="the task, then its checks", state="")
-                    continue
-                known = states[name]
-                after = moment == "after the work" and known.when not in ("", "always")
-                yield NextStep(
-                    name=name,
-                    moment=f"{moment}, {known.when.replace('_', ' ')}" if after else moment,
-                    what=known.what or known.type,
-                    state=known.state,
-                )
