@@ -1,5 +1,6 @@
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -118,10 +119,21 @@ def test_stale_tasks_go_back() -> None:
     assert [t.status for t in fresh.tasks] == [TaskStatus.PENDING] * 2
 
 
-def test_the_example_plan_of_the_seeds() -> None:
-    text = """{"tasks": [{"id": "auth-01", "description": "Create User model", "priority": 1,
-      "dependencies": [], "verification_criteria": ["uv run pytest tests/test_user_model.py passes"],
-      "estimated_tokens": 25000}], "by": "hand"}"""
+SEEDS = Path(__file__).parents[1] / "interop" / "seeds"
+
+
+@pytest.mark.parametrize("printed", sorted(SEEDS.iterdir()), ids=lambda path: path.name)
+def test_a_plan_printed_in_the_seeds_loads_as_it_stands(printed: Path) -> None:
+    text = printed.read_text(encoding="utf-8")
     loaded = ImplementationPlan.model_validate_json(text)
+    assert loaded.tasks
+    assert loaded.problems() == ()
+    written = json.loads(loaded.model_dump_json())["tasks"]
+    wanted = json.loads(text)["tasks"]
+    assert [task | of for task, of in zip(written, wanted, strict=True)] == written
+
+
+def test_an_unknown_field_of_a_plan_survives() -> None:
+    loaded = ImplementationPlan.model_validate_json('{"tasks": [{"id": "a"}], "by": "hand"}')
     assert loaded.tasks[0].status is TaskStatus.PENDING
-    assert json.loads(loaded.model_dump_json())["by"] == "hand", "unknown fields survive"
+    assert json.loads(loaded.model_dump_json())["by"] == "hand"
