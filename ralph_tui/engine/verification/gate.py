@@ -260,12 +260,11 @@ class Gate:
             if check.command in known:
                 found[check.command] = known[check.command]
                 continue
-            examined, inspection = await self._examiner.examine(command)
+            control = check.source == "backpressure"
+            examined, _ = await self._examiner.examine(command, control=control)
             if examined.result.watches and not self.baseline.needs_ci:
                 self.baseline.set_ci()
-                examined, inspection = await self._examiner.examine(command)
-            if check.source == "backpressure":
-                examined = await self._examiner.control(command, examined, inspection)
+                examined, _ = await self._examiner.examine(command, control=control)
             found[check.command] = examined
         await asyncio.to_thread(made.after, tree, before)
         return found

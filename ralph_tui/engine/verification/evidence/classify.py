@@ -324,64 +324,6 @@ def _lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
-_VALUE = re.compile(
-    r"(?<![\w.$&>-])(?<!exit )(?<!return )(?<!sleep )(?<!exit\()(?<!timeout )[1-9]\d{0,5}(?![\w.]|\s*[<>&])"
-    r"""|(?<=")(?!__\w+__")[\w][\w ,!?-]*(?=")|(?<=')(?!__\w+__')[\w][\w ,!?-]+(?=')"""
-)
-"""A number, or a text in quotes that is no path and no `__main__`. Zero is left, because it is a status or a bound as well."""
-_DATA = re.compile(r"""(?<![\w."-])[1-9]\d{0,5}(?![\w."])|(?<=")\w[\w ,!?.-]*(?="(?!\s*:))""")
-_LOADS = re.compile(
-    r"""\b(?:require\w*|import|use|using|include|source|from|load|open|package|plan|done_testing|assertions|env::var|(?i:\w*env(?:iron)?))\b"""
-    r"""|^\s*(?:[\w.]+\s+)?"[^"]*"\s*$"""
-)
-"""A line that loads something, such as one of Go's imports, names a variable of the environment or counts tests: it has no values."""
-
-
-def with_other_values(data: bytes, names: Collection[str] = (), *, words: bool = False) -> bytes:
-    """Return a test with other numbers and texts, each changed by another number, so that no assertion about them holds.
-
-    Args:
-        names: Texts that are no values, such as those of modules that a runner loads.
-        words: Whether it is data, where all words may be texts.
-    """
-    count = itertools.count(7, 2)
-
-    def other(match: re.Match[str]) -> str:
-        if match[0] in names:
-            return match[0]
-        number = next(count)
-        return str(int(match[0]) + number) if match[0].isdecimal() else f"{match[0]}{number}"
-
-    text = data.decode("utf-8", "replace")
-    if words:
-        return re.sub(_DATA if _DATA.search(text) else r"\w+", other, text).encode()
-    lines = text.splitlines(keepends=True)
-    return "".join(
-        line if _LOADS.search(line) else _VALUE.sub(other, line) for line in lines
-    ).encode()
-
-
-_MUST_FAIL = (
-    'if hasattr({0}, "assertEqual"): {0}.assertEqual("ralph", 0)\nelse: raise AssertionError\n'
-)
-
-
-def with_failing_tests(data: bytes) -> tuple[bytes, frozenset[str]]:
-    """Return Python source whose tests do what they did and then fail, whatever happened, and the names of these tests."""
-    names = set()
-    try:
-        tree = ast.parse(data)
-    except (SyntaxError, ValueError):
-        return data, frozenset()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name[:4] == "test":
-            names.add(node.name)
-            first = node.args.args[0].arg if node.args.args else "None"
-            fails = ast.parse(_MUST_FAIL.format(first)).body
-            node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=fails)]
-    return ast.unparse(ast.fix_missing_locations(tree)).encode(), frozenset(names)
-
-
 # What the judge tree holds.
 
 

@@ -26,6 +26,7 @@ from ralph_tui.domain.verification.verification import (
 from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.detection.directory_files import read_start
 from ralph_tui.engine.verification.evidence import report_judge
+from ralph_tui.engine.verification.evidence.altered import Altered
 from ralph_tui.engine.verification.evidence.check_inputs import builds, targets_exist
 from ralph_tui.engine.verification.evidence.check_names import is_test_file
 from ralph_tui.engine.verification.evidence.classify import SUBJECT
@@ -51,7 +52,6 @@ from ralph_tui.engine.verification.evidence.reports import (
     SCRIPT,
     TestReport,
     go_text,
-    junit_reports,
     read_reports,
 )
 from ralph_tui.engine.verification.evidence.runners import (
@@ -64,11 +64,8 @@ from ralph_tui.engine.verification.judge_tree import JudgeTree, clock
 from ralph_tui.guard.shell.statuses import with_pipe_failures
 from ralph_tui.vcs.snapshots import Content
 
-_LOAD_FAILURES = {
-    4: 'Error importing plugin "ralph_pytest_report"',
-    9: "is not allowed in NODE_OPTIONS",
-}
-"""The output of runners that cannot load a reporter, by exit status."""
+_CANNOT_REPORT = re.compile(r'importing plugin "ralph_pytest_report"|not allowed in NODE_OPTIONS')
+"""What runners say that cannot load a reporter."""
 _QUICK = 20.0
 """Seconds that a check may take if it runs once more for more evidence."""
 _WHOLE = 0.8
@@ -123,6 +120,7 @@ class Examiner:
         *,
         judge: bool = True,
         known_as: str = "",
+        control: bool = False,
     ) -> tuple[Examined, Inspection]:
         """Run and judge a check.
 
@@ -130,6 +128,7 @@ class Examiner:
             task: The claimed task; None outside any task.
             judge: Whether to run it in the judge tree as well, where that is needed.
             known_as: The check in the plan, if it runs through another program.
+            control: Whether to run it with sources that cannot be parsed as well.
         """
         await self.start()
         before = self._before(known_as or command)
@@ -147,6 +146,11 @@ class Examiner:
         else:
             flaky = ()
         examined = self._judge(here, before, inspection).model_copy(update={"flaky": flaky})
+        case = Case(command, task or Task(id="project"), here, before, inspection)
+        if control and examined.passed and inspection.claim and here.result.seconds <= _QUICK:
+            with contextlib.suppress(SetupError):
+                runs = await self._control(case, inspection.claim)
+                examined = examined.model_copy(update={"runs": (*examined.runs, *runs)})
         if not examined.passed or not judge or task is None:
             return examined, inspection
         if inspection.trouble or inspection.faults:
@@ -156,7 +160,6 @@ class Examiner:
                 question = f"the trusted base is not known: {inspection.trouble}"
             changes = {"question": question, "for_person": not inspection.trouble}
             return examined.model_copy(update=changes), inspection
-        case = Case(command, task, here, before, inspection)
         unseen = command not in self._seen or case.turned or not (here.reported or before.green)
         needed = inspection.checks or inspection.judged or written or unseen
         if needed or before.green:
@@ -167,25 +170,12 @@ class Examiner:
             examined = examined.model_copy(update=found)
         return examined, inspection
 
-    async def control(self, command: str, examined: Examined, inspection: Inspection) -> Examined:
-        """Return the result of a passed check with what it shows of sources that cannot be parsed."""
-        if not examined.passed or not inspection.claim or examined.result.seconds > _QUICK:
-            return examined
-        runners = (RunnerKind.PYTEST,) if examined.counts is not None else ()
-        here = Ran(result=examined.result, report=TestReport(runners=runners))
-        case = Case(command, Task(id="project"), here, Before(), inspection)
-        with contextlib.suppress(SetupError):
-            runs = await self._control(case, inspection.claim)
-            return examined.model_copy(update={"runs": (*examined.runs, *runs)})
-        return examined
-
     async def with_originals(self, command: str, inspection: Inspection) -> Examined | None:
         """Run a failed check with the originals of the changed files of the checks; return None where that tells too little."""
         if inspection.trouble or inspection.faults or inspection.bound or not inspection.claim:
             return None
         with contextlib.suppress(SetupError):
-            tree = self.tree.store.tree_with(inspection.claim, inspection.judged)
-            there = await self._run_on(tree, command)
+            there = await self._run_on(inspection.claim, command, changed=inspection.judged)
             faults, outcomes = there.report.faults, there.report.outcomes
             return Examined(result=there.result, run_faults=faults, outcomes=outcomes)
         return None
@@ -260,8 +250,7 @@ class Examiner:
                 lost = lost_tests(here, there, before, inspection)
             runs.append(there.on(Tree.JUDGE, lost))
             if not lost and inspection.bound:
-                tree_bound = store.tree_with(tree, inspection.bound)
-                there_bound = await self._run_on(tree_bound, command)
+                there_bound = await self._run_on(tree, command, changed=inspection.bound)
                 if lost := lost_tests(here, there_bound, before, inspection):
                     runs.append(there_bound.on(Tree.JUDGE, lost))
             if lost:
@@ -279,7 +268,7 @@ class Examiner:
         self, case: Case, tree: str, runs: list[TreeRun], *, vacuous: bool
     ) -> dict[str, object]:
         """Find out whether a check that passes in the judge tree shows the work; add the runs that it takes."""
-        inspection, green = case.inspection, case.before.green
+        command, inspection, green = case.command, case.inspection, case.before.green
         files = tuple(change.path for change in inspection.checks)
         if (case.task.shows == "kept" or green is False) and not vacuous:
             without = () if green else (inspection.base, self.tree.base)
@@ -287,13 +276,12 @@ class Examiner:
             runs += controls
             if controls and controls[-1].passed:
                 what = "with sources that cannot be parsed" if green else "without the work"
-                question = f"`{case.command}` passes in the judge tree {what} as well, so it does not look at it"
+                question = f"`{command}` passes in the judge tree {what} as well, so it does not look at it"
                 return _asked(question, files, ())
         shown = green is not True
         new_tests = bool(files) or inspection.tests_inside
         if (green or vacuous) and (case.here.reported or case.before.outcomes) and new_tests:
-            old = self.tree.store.tree_with(inspection.claim, inspection.product)
-            base = await self._run_on(old, case.command)
+            base = await self._run_on(inspection.claim, command, changed=inspection.product)
             noticed = noticing(case.here, base)
             if noticed and not case.here.reported:
                 if asked := await self._shows_nothing(case, tree):
@@ -304,7 +292,7 @@ class Examiner:
             shown = bool(noticed)
         if vacuous and not shown:
             question = (
-                f"`{case.command}` passes only with new tests, which pass without the work as well"
+                f"`{command}` passes only with new tests, which pass without the work as well"
             )
             return _asked(question, files, ())
         return {"shown": shown}
@@ -312,13 +300,12 @@ class Examiner:
     async def _still_notice(self, case: Case, tree: str) -> bool:
         """Return whether tests with other values fail as without the work: the product can print outcomes of tests, and end them."""
         before, here = case.before.outcomes or {}, case.here
-        other = await asyncio.to_thread(self._base.with_other_values, case.inspection)
+        other = await asyncio.to_thread(self._altered(case).with_other_values)
         less = here.report.failing or report_judge.weaknesses(before, here.report)
         if not other or less or here.result.seconds > _QUICK:
             return False
-        trees = [self.tree.store.tree_with(one, other) for one in (case.inspection.base, tree)]
-        limit = case.limit_seconds
-        then, now = [(await self._run_on(one, case.command, limit)) for one in trees]
+        run = (case.command, case.limit_seconds, other)
+        then, now = [await self._run_on(one, *run) for one in (case.inspection.base, tree)]
         failing = {*then.report.failing}
         return bool(
             failing
@@ -330,11 +317,7 @@ class Examiner:
     async def _objection(
         self, case: Case, there: Ran, tree: str, *, turned: bool
     ) -> dict[str, object] | None:
-        """Return what somebody has to judge although the check passes in the judge tree.
-
-        Args:
-            turned: Whether the check was red before.
-        """
+        """Return what somebody has to judge although the check, which may have `turned` green, passes in the judge tree."""
         if case.is_linter:
             return await self._asks_for_less(case, there)
         inspection = case.inspection
@@ -354,14 +337,11 @@ class Examiner:
         runners, turned = {*case.here.report.runners}, case.turned
         if not turned or not runners <= {RunnerKind.PYTEST, RunnerKind.UNITTEST}:
             return None
-        failing, tests = await asyncio.to_thread(
-            self._base.with_failing_tests, case.inspection, turned
-        )
+        failing, tests = await asyncio.to_thread(self._altered(case).with_failing_tests, turned)
         changed = {**case.inspection.judged, **failing}
-        tree = self.tree.store.tree_with(case.inspection.claim, changed)
-        only = tests if runners == {RunnerKind.PYTEST} else ()
-        ran = await self._run_on(tree, case.command, case.limit_seconds, only) if tests else None
-        green = [n for n in tests if ran and ran.report.outcomes.get(n) == "passed"]
+        run = (case.inspection.claim, case.command, case.limit_seconds, changed)
+        passed = {*passed_in((await self._run_on(*run)).report.outcomes)} if tests else ()
+        green = [name for name in tests if name in passed]
         green += [name for name in turned if name.endswith(NOT_LOADED)]
         if not green:
             return None
@@ -369,16 +349,18 @@ class Examiner:
         question = f"{names} also passes where it must fail: something changes the results of tests"
         return _asked(question, (), (), for_person=True)
 
+    def _altered(self, case: Case) -> Altered:
+        return Altered(self._base, case.inspection)
+
     async def _knows_its_tests(self, case: Case) -> dict[str, object] | None:
         """Return a question if the check passes only where the product sees a variable that a test runner sets."""
-        base, inspection = self._base, case.inspection
+        inspection = case.inspection
         texts = [case.command, *(read_start(self._root / path) for path in self.tree.entered)]
         known = {*self._environment, *re.findall(r"\w+", " ".join(texts))}
-        renamed = await asyncio.to_thread(base.with_other_variables, inspection, known)
+        renamed = await asyncio.to_thread(self._altered(case).with_other_variables, known)
         if not renamed:
             return None
-        tree = self.tree.store.tree_with(inspection.claim, renamed)
-        ran = await self._run_on(tree, case.command, case.limit_seconds)
+        ran = await self._run_on(inspection.claim, case.command, case.limit_seconds, renamed)
         less = {*passed_in(case.here.report.outcomes)} - {*passed_in(ran.report.outcomes)}
         if not ran.result.exit_code or (case.here.reported and not less):
             return None
@@ -394,31 +376,28 @@ class Examiner:
         """
         command, reported = case.command, case.here.reported
         if added := {p: None for p in case.inspection.added if p not in command}:
-            less = await self._run_on(self.tree.store.tree_with(tree, added), command)
+            less = await self._run_on(tree, command, changed=added)
             bad = less.report.failing if reported else less.result.exit_code != 0
             if bad or (reported and not less.report.counts.run):
                 names = shortlist(tuple(added), MOST_SHOWN)
                 question = f"`{command}` passes only with tests of earlier tasks: {names}"
                 return _asked(question, tuple(added), ())
-        base = self._base
+        altered = self._altered(case)
         known = case.inspection.originals - case.inspection.product.keys()
-        sources = not reported or await asyncio.to_thread(base.leans_on_tests, case.inspection)
+        sources = not reported or await asyncio.to_thread(altered.leans_on_tests)
         for data in (False, True) if sources else (True,):
-            other = await asyncio.to_thread(base.with_other_values, case.inspection, data=data)
+            other = await asyncio.to_thread(altered.with_other_values, data=data)
             if not other:
                 continue
-            changed = self.tree.store.tree_with(tree, other)
-            less = await self._run_on(changed, command, case.limit_seconds)
+            less = await self._run_on(tree, command, case.limit_seconds, other)
             turned = [n for n in case.turned if less.report.outcomes.get(n) != "passed"]
             green = not turned if reported else less.result.exit_code == 0
             runs_product = green and await self._needs(
                 case, tree, lambda p: is_source(p) and p not in known
             )
             if runs_product and await self._runs_tests(case, tree, other):
-                names = shortlist(tuple(other), MOST_SHOWN)
-                question = (
-                    f"`{command}` passes with other values in {names}, too: nothing is compared"
-                )
+                values = f"other values in {shortlist(tuple(other), MOST_SHOWN)}"
+                question = f"`{command}` passes with {values}, too: nothing is compared"
                 return _asked(question, (), (), for_person=True)
         return None
 
@@ -448,11 +427,12 @@ class Examiner:
         changed = {p: c for p, c in case.held.items() if whole or p not in tests}
         marks: Mapping[str, Content] = {}
         if not whole or case.before.green is not True:
-            marks = await asyncio.to_thread(self._base.without_marks, case.inspection, changed)
+            marks = await asyncio.to_thread(self._altered(case).without_marks, changed)
         if not marks and (whole or not changed):
             return None
-        tree = self.tree.store.tree_with(case.inspection.claim, {**changed, **marks})
-        if (await self._run_on(tree, case.command)).result.exit_code == 0:
+        both = {**changed, **marks}
+        less = await self._run_on(case.inspection.claim, case.command, changed=both)
+        if less.result.exit_code == 0:
             return None
         files = tuple(marks) if whole else tuple(dict.fromkeys((*changed, *marks)))
         what = "new marks that silence a check in" if whole else "the changes to"
@@ -511,8 +491,7 @@ class Examiner:
         text = case.task.description.replace(build, "")  # what it runs is not the work
         asked = case.task.model_copy(update={"description": text})
         inspection = await self.inspect((whole,), asked)
-        tree = self.tree.store.tree_with(inspection.claim, inspection.judged)
-        there = await self._run_on(tree, whole)
+        there = await self._run_on(inspection.claim, whole, changed=inspection.judged)
         return None if lost_tests(case.here, there, case.before, inspection) else there
 
     async def _control(self, case: Case, tree: str, *without: str) -> list[TreeRun]:
@@ -544,11 +523,16 @@ class Examiner:
         return runs
 
     async def _run_on(
-        self, tree: str, command: str, limit: float = 0, only: tuple[str, ...] = ()
+        self,
+        tree: str,
+        command: str,
+        limit: float = 0,
+        changed: Mapping[str, Content | None] | None = None,
     ) -> Ran:
+        tree = self.tree.store.tree_with(tree, changed) if changed else tree
         await asyncio.to_thread(lambda: self.tree.write(tree, confined=self._confined()))
         self._written_at = clock()
-        ran = await self._run_with_reports(command, self.tree, only, limit)
+        ran = await self._run_with_reports(command, self.tree, limit=limit)
         tail = ran.result.tail.replace(str(self.tree.root), str(self._root))
         return ran.model_copy(update={"result": ran.result.model_copy(update={"tail": tail})})
 
@@ -591,13 +575,10 @@ class Examiner:
             empty, since = directory.stat().st_ctime_ns, clock()
             result = await self._run(run.model_copy(update=changes))
             silent = directory.stat().st_ctime_ns == empty
-            if silent and _LOAD_FAILURES.get(result.exit_code or 0, "\0") in result.tail:
+            if silent and result.exit_code and _CANNOT_REPORT.search(result.tail):
                 return Ran(result=await self._run(run), report=TestReport())
-            junit = (
-                () if reporting.runners else await asyncio.to_thread(junit_reports, files, since)
-            )
             report = await asyncio.to_thread(
-                read_reports, directory, result.output, reporting.runners, junit
+                read_reports, directory, result.output, reporting.runners, files, since
             )
             if RunnerKind.GO in reporting.runners:
                 result = result.model_copy(update={"tail": go_text(result.tail)})

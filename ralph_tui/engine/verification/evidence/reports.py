@@ -69,21 +69,21 @@ _JUNIT = tuple(
 """Where tools of many languages write what their tests found, as JUnit does."""
 
 
-def junit_reports(root: Path, since: int) -> tuple[Path, ...]:
-    """Return the JUnit reports that were written since a time, in nanoseconds. Blocks."""
+def _junit_reports(root: Path, since: int) -> tuple[Path, ...]:
     found = (path for pattern in ("*.xml", *_JUNIT) for path in sorted(root.glob(pattern)))
     return tuple(path for path in found if path.is_file() and path.stat().st_ctime_ns >= since)
 
 
 def read_reports(
-    directory: Path, output: str, expected: tuple[RunnerKind, ...], junit: Iterable[Path] = ()
+    directory: Path, output: str, expected: tuple[RunnerKind, ...], root: Path, since: int = 0
 ) -> TestReport:
     """Read all reports of a command.
 
     Args:
         output: The command's output, for runners that report there.
         expected: The runners that must report.
-        junit: The JUnit reports that it wrote.
+        root: Where it ran and may have written JUnit reports.
+        since: When it began, in nanoseconds.
     """
     report = TestReport()
     for path in sorted(directory.glob("*.jsonl")):
@@ -94,7 +94,7 @@ def read_reports(
     if not expected:
         texts = (_text_of(path) for path in sorted(directory.glob("*.tap")))
         report = _merged(report, _from_tap([output, *texts]))
-        report = _merged(report, _from_junit(junit))
+        report = _merged(report, _from_junit(_junit_reports(root, since)))
     if RunnerKind.CARGO in expected:
         report = _merged(report, _from_cargo(output))
     if RunnerKind.GO in expected:

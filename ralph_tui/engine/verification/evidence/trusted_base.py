@@ -11,10 +11,9 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -30,14 +29,11 @@ from ralph_tui.engine.verification.evidence.check_names import (
     names_check,
 )
 from ralph_tui.engine.verification.evidence.classify import (
-    SUBJECT,
     Classified,
     Context,
     Side,
     classify,
     judged_content,
-    with_failing_tests,
-    with_other_values,
 )
 from ralph_tui.engine.verification.evidence.installed_packages import (
     changed_packages,
@@ -46,9 +42,8 @@ from ralph_tui.engine.verification.evidence.installed_packages import (
     site_packages,
 )
 from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks, is_own_lock
-from ralph_tui.engine.verification.evidence.marks import new_suppressions, without_new_marks
+from ralph_tui.engine.verification.evidence.marks import new_suppressions
 from ralph_tui.engine.verification.evidence.tests_inside import (
-    has_own_tests,
     new_modules,
     with_new_tests,
 )
@@ -58,22 +53,7 @@ from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
 
 _REF = "refs/trusted/"
 _COMPILED = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".m", ".mm", ".f90"})
-_LEANS = re.compile(
-    rb"\bimpl\b[^\n{]*\bPartialEq\b|\boperator\s*==|\bdef\s+==|__eq__|asymmetricMatch|toPrimitive|\bvalueOf\b|\bequals\(Object"
-    rb"|\b(?:func|fn|def|function|bool|boolean)\s+\w*(?i:same|equal|compare)\w*\s*\("
-    rb"|\b(?:inspect|linecache|_getframe|currentframe|captureStackTrace|prepareStackTrace)\b|\.stack\b"
-)
-"""How code decides what equals it, or finds its caller. Of such code alone, tests must fail with other values: a test that only
-expects an error, or that something is true, may well pass with them."""
-_VARIABLE = re.compile(
-    rb"""(?:(?i:env)\w*(?!!)(?:\W{1,3}(?:get|var|fetch))?\W{1,4}|["'](?=\w+["'] (?:not )?in [\w.]*env))([A-Z][A-Z0-9_]+)\b"""
-)
-"""How code reads a variable when it runs, unlike Rust's `env!`, which is the same in every build."""
-_OF_REQUEST = re.compile(rb"(?<![\w.])env(?:iron)?(?=\[|\.(?:get|fetch)\b)")
-"""How an application reads what a web server says of a request, unless it imports a name for the environment."""
 _NODE_LOCKS = ("package-lock.json", "yarn.lock", "pnpm-lock.yaml")
-_MOST_TESTS = 50
-"""Test sources whose numbers are changed to see whether a check reads them."""
 
 
 class ChangedFile(Model):
@@ -231,98 +211,6 @@ class TrustedBase:
         except SetupError as error:
             return Inspection(trouble=error.message)
 
-    def without_marks(
-        self, inspection: Inspection, changed: Mapping[str, Content | None]
-    ) -> dict[str, Content]:
-        """Return the files with new suppression marks, without them; `changed` are contents in place of the claim's."""
-        old, new = (self._contents(tree) for tree in (inspection.base, inspection.claim))
-        found: dict[str, Content] = {}
-        for path in (change.path for change in inspection.suppressing):
-            if held := changed.get(path, new.get(path)):
-                before = self.read(old[path]) if path in old else b""
-                kept = self.trees.put(without_new_marks(before, self.read(held)), held.mode)
-                found |= {path: kept} if kept != held else {}
-        return found
-
-    def with_other_values(
-        self, inspection: Inspection, *, data: bool = False
-    ) -> dict[str, Content]:
-        """Return the tests of the judge tree with other numbers and texts: sources, or data that the changed product names."""
-        held = {**self._contents(inspection.claim), **inspection.judged}
-        paths = sorted(inspection.originals | inspection.product.keys())
-        chosen = filter(self._told_data(inspection) if data else is_source, paths)
-        names = {PurePosixPath(path).stem for path in inspection.originals}
-        found = {}
-        for path, kept in islice(((path, held.get(path)) for path in chosen), _MOST_TESTS):
-            text = self.read(kept) if kept else b""
-            is_test = path in inspection.originals or has_own_tests(os.fsdecode(text))
-            if kept and is_test and (other := with_other_values(text, names, words=data)) != text:
-                found[path] = self.trees.put(other, kept.mode)
-        return found
-
-    def with_failing_tests(
-        self, inspection: Inspection, tests: Sequence[str]
-    ) -> tuple[dict[str, Content], tuple[str, ...]]:
-        """Return the Python sources of these tests, changed so that they must fail, and those that are found there."""
-        held = self._contents(inspection.claim)
-        held = {**held, **{path: kept for path, kept in inspection.judged.items() if kept}}
-        sources = ((p, kept) for p, kept in held.items() if p.endswith(".py"))
-        found: dict[str, Content] = {}
-        judged: dict[str, None] = {}
-        for path, kept in sources:
-            own = [name for name in tests if _is_of(name, path)]
-            if own and len(found) < _MOST_TESTS:
-                changed, names = with_failing_tests(self.read(kept))
-                found[path] = self.trees.put(changed, kept.mode)
-                judged |= {
-                    n: None for n in own if re.split(r"[:.]", n.partition("[")[0])[-1] in names
-                }
-        return found, tuple(judged)
-
-    def _told_data(self, inspection: Inspection) -> Callable[[str], bool]:
-        """Return whether a file is data of tests that the changed product names, so that it may take its results from there."""
-        told = b"\0".join(new for *_, new in self._product(inspection))
-
-        def is_told(path: str) -> bool:
-            place, _, name = path.rpartition("/")
-            words = (name, place) if "/" in place else (name,)
-            is_data = not is_source(path) and SUBJECT.fullmatch(classify(path, None, b"").reason)
-            return bool(is_data and any(word.encode() in told for word in words))
-
-        return is_told
-
-    def with_other_variables(
-        self, inspection: Inspection, known: Collection[str]
-    ) -> dict[str, Content]:
-        """Return all files with other names for the variables that the product newly reads; a test runner sets the old ones.
-
-        What a build reads tells it nothing of tests, nor does what is `known` to the person.
-        """
-        both = [
-            [{*_VARIABLE.findall(_of_process(text))} for text in (old, new)]
-            for path, old, new in self._product(inspection)
-            if not path.endswith("build.rs")
-        ]
-        names = {os.fsdecode(one) for old, new in both for one in new - old}.difference(known)
-        if not names:
-            return {}
-        held, either = self._contents(inspection.claim), "|".join(sorted(names))
-        pattern = re.compile(rf"\b({either})\b".encode())
-        texts = {p: self.read(held[p]) for p in self._found(inspection.claim, "-wE", either)}
-        return {
-            p: self.trees.put(pattern.sub(rb"\1_BY_OTHER_NAME", text), held[p].mode)
-            for p, text in texts.items()
-        }
-
-    def leans_on_tests(self, inspection: Inspection) -> bool:
-        """Return whether the changed product may take its results from its caller, or says itself what equals them."""
-        return any(_LEANS.search(new) for *_, new in self._product(inspection))
-
-    def _product(self, inspection: Inspection) -> Iterator[tuple[str, bytes, bytes]]:
-        old, new = (self._contents(tree) for tree in (inspection.base, inspection.claim))
-        for path in filter(is_source, inspection.product.keys() & new.keys()):
-            yield path, self.read(old[path]) if path in old else b"", self.read(new[path])
-
     def began(self, task_id: str) -> str:
         return self._record.tasks.get(self._name(task_id), "")
 
@@ -383,7 +271,7 @@ class TrustedBase:
         return tuple(left)
 
     def original(self, path: str) -> bytes | None:
-        held = self._contents(self._record.base).get(path)
+        held = self.contents(self._record.base).get(path)
         return self.read(held) if held is not None else None
 
     def read(self, content: Content) -> bytes:
@@ -429,7 +317,7 @@ class TrustedBase:
 
     def _with_tasks(self, base: str, record: BaseRecord, names: Iterable[str], now: str) -> str:
         """Return the base with what the attempts at these tasks changed and nobody changed since."""
-        current = self._contents(now)
+        current = self.contents(now)
         moved = {
             one.path: one.new
             for name in names
@@ -455,7 +343,7 @@ class TrustedBase:
             self.store.forget_outcomes()
         return self.trees.tree_with(record.base, {one.path: one.new for one in found})
 
-    def _contents(self, tree: str) -> dict[str, Content]:
+    def contents(self, tree: str) -> dict[str, Content]:
         if not tree:
             return {}
         if tree not in self._known:
@@ -470,7 +358,7 @@ class TrustedBase:
         text = task.description if task else ""
         inputs = CheckInputs(self._root, commands, text, own=True)
         context = self._context(base, inputs, task, claim)
-        held = self._contents(base)
+        held = self.contents(base)
         changes: list[ChangedFile] = []
         judged: dict[str, Content | None] = {}
         product: dict[str, Content | None] = {}
@@ -541,7 +429,7 @@ class TrustedBase:
         )
 
     def _changed_bound(self, claim: str, held_back: set[str]) -> dict[str, Content]:
-        now = self._contents(claim)
+        now = self.contents(claim)
         bound = {path: Content(*held) for path, held in self._record.bound.items()}
         return {p: held for p, held in bound.items() if p in held_back and now.get(p) != held}
 
@@ -554,7 +442,7 @@ class TrustedBase:
     def _context(
         self, base: str, inputs: CheckInputs, task: Task | None, claim: str = ""
     ) -> Context:
-        parts = (part for path in self._contents(base) for part in path.split("/")[:2])
+        parts = (part for path in self.contents(base) for part in path.split("/")[:2])
         present = {part.partition(".")[0] for part in parts}
         installed = {
             entry.name.partition(".")[0]
@@ -563,7 +451,7 @@ class TrustedBase:
         }
         known = {*self._record.inputs}
         # A program that a criterion runs and that did not exist is the work, unless its name says that it checks.
-        started = {p for p in inputs.named if p in self._contents(base) or names_check(p)}
+        started = {p for p in inputs.named if p in self.contents(base) or names_check(p)}
         own = Context(inputs={*started, *known, *inputs.included}, is_input=inputs.includes)
 
         def is_imported(path: str) -> bool:
@@ -571,8 +459,8 @@ class TrustedBase:
             named = [re.escape(p) for p in parts if p not in {"__init__", "index"}]
             place, name = ["", *named][-2:]
             word = rf"(import|from|require).*{place}([./ ]| import .*){name}([^[:alnum:]_]|$)"
-            tree = base if path in self._contents(base) else claim
-            return any(is_source(p) and not own.is_check(p) for p in self._found(tree, "-E", word))
+            tree = base if path in self.contents(base) else claim
+            return any(is_source(p) and not own.is_check(p) for p in self.found(tree, "-E", word))
 
         return replace(
             own,
@@ -580,7 +468,7 @@ class TrustedBase:
             touches=task.touches if task else (),
             named_by=lambda path: self._named_by(base, path),
             hidden=(RUNNER_MODULES | sys.stdlib_module_names | installed) - present,
-            offered=offered_plugins(self._root, self._contents(base)) - known,
+            offered=offered_plugins(self._root, self.contents(base)) - known,
             imported=is_imported,
         )
 
@@ -589,11 +477,11 @@ class TrustedBase:
         within = re.escape(directory.rpartition("/")[2])
         place = rf"(^|[^[:alnum:]_.-]){within}([\"'/]|$)"
         for kind, word in (("-F", name), ("-E", place if directory else "")):
-            if word and (found := self._found(base, kind, word)):
+            if word and (found := self.found(base, kind, word)):
                 return tuple(one for one in found if one != path)
         return ()
 
-    def _found(self, tree: str, kind: str, word: str) -> tuple[str, ...]:
+    def found(self, tree: str, kind: str, word: str) -> tuple[str, ...]:
         with contextlib.suppress(SetupError):  # nothing was found
             found = self.trees.git("grep", "-zlI", kind, "-e", word, tree).split("\0")
             return tuple(path for one in found if (path := one.partition(":")[2]))
@@ -647,16 +535,6 @@ def _modules(differences: Iterable[Difference], texts: Mapping[str, bytes]) -> s
     for path, *sides, _, _ in differences:
         found |= {*new_modules(path, *(os.fsdecode(texts[c.object]) if c else "" for c in sides))}
     return found
-
-
-def _of_process(text: bytes) -> bytes:
-    imported = re.search(rb"\bimport\b[^\n]*\benv", text)
-    return text if imported else _OF_REQUEST.sub(b"", text)
-
-
-def _is_of(test: str, path: str) -> bool:
-    file, named, _ = test.partition("::")
-    return f"/{path}".endswith(f"/{file}") if named else PurePosixPath(path).stem in test.split(".")
 
 
 def _listed(paths: Iterable[str], context: Context) -> frozenset[str]:

@@ -2,12 +2,12 @@
 
 import pytest
 
+from ralph_tui.engine.verification.evidence.altered import other_values
 from ralph_tui.engine.verification.evidence.classify import (
     Context,
     Side,
     classify,
     judged_content,
-    with_other_values,
 )
 from ralph_tui.engine.verification.evidence.marks import new_suppressions, without_new_marks
 from ralph_tui.engine.verification.evidence.tests_inside import with_new_tests
@@ -208,10 +208,10 @@ def test_the_judge_tree_lists_the_sources_of_the_claim_in_the_build_of_the_base(
 
 def test_other_values_leave_the_names_of_variables_and_modules() -> None:
     kept = b'    if (getenv("SKIP_SLOW")) return 0;\nimport (\n\t"testing"\n\n\tsum "example.org/m"\n)\ndone_testing(2);\n'
-    assert with_other_values(kept) == kept
-    assert with_other_values(b'same(text, "SKIP_SLOW", 1);\n') == b'same(text, "SKIP_SLOW7", 10);\n'
+    assert other_values(kept) == kept
+    assert other_values(b'same(text, "SKIP_SLOW", 1);\n') == b'same(text, "SKIP_SLOW7", 10);\n'
     named = b"for _, name in ipairs({ 'test_sum', 'other' }) do\n"
-    assert with_other_values(named, {"test_sum"}) == named.replace(b"other", b"other7")
+    assert other_values(named, {"test_sum"}) == named.replace(b"other", b"other7")
 
 
 @pytest.mark.parametrize(

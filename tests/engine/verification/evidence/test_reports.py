@@ -14,7 +14,6 @@ from ralph_tui.engine.verification.evidence.report_judge import weaknesses
 from ralph_tui.engine.verification.evidence.reports import (
     TestReport,
     go_text,
-    junit_reports,
     read_reports,
 )
 from ralph_tui.engine.verification.evidence.runners import (
@@ -99,10 +98,10 @@ running 1 test
 
 
 def test_a_test_program_that_leaves_early_is_noticed(tmp_path: Path) -> None:
-    report = read_reports(tmp_path, CARGO, (RunnerKind.CARGO,))
+    report = read_reports(tmp_path, CARGO, (RunnerKind.CARGO,), tmp_path)
     assert (report.counts.passed, report.counts.skipped) == (1, 1)
     assert report.faults == ("cargo test ended before its closing summary",)
-    silent = read_reports(tmp_path, "running 3 tests\n", (RunnerKind.CARGO,))
+    silent = read_reports(tmp_path, "running 3 tests\n", (RunnerKind.CARGO,), tmp_path)
     assert silent.faults == (
         "cargo test left no report, because it ended early or is not the installed one",
     )
@@ -112,7 +111,7 @@ def test_cargo_names_a_test_the_same_beside_new_ones(tmp_path: Path) -> None:
     def outcomes(*tests: str) -> set[str]:
         ran = "".join(f"test {name} ... ok\n" for name in tests)
         end = f"test result: ok. {len(tests)} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n"
-        return {*read_reports(tmp_path, ran + end, (RunnerKind.CARGO,)).outcomes}
+        return {*read_reports(tmp_path, ran + end, (RunnerKind.CARGO,), tmp_path).outcomes}
 
     before = outcomes("b", "a", "b", "lib.rs - f (line 3)", "lib.rs - g (line 9)")
     after = outcomes("new", "a", "b", "b", "lib.rs - g (line 12)", "lib.rs - f (line 6)")
@@ -131,11 +130,11 @@ GO = [
 
 def test_go_is_read_from_its_events(tmp_path: Path) -> None:
     lines = "".join(json.dumps(line) + "\n" for line in GO)
-    report = read_reports(tmp_path, f"# building\n{lines}", (RunnerKind.GO,))
+    report = read_reports(tmp_path, f"# building\n{lines}", (RunnerKind.GO,), tmp_path)
     assert (report.counts, report.faults) == (TestCounts(passed=1, skipped=1), ())
     assert go_text(f"# building\n{lines}") == "# building\n=== RUN TestX\n"
     cut = "".join(json.dumps(line) + "\n" for line in GO[:3])
-    assert read_reports(tmp_path, cut, (RunnerKind.GO,)).faults == (
+    assert read_reports(tmp_path, cut, (RunnerKind.GO,), tmp_path).faults == (
         "the tests of a ended before their closing summary",
     )
 
@@ -155,12 +154,12 @@ ok 3 - inner # SKIP not here
 
 
 def test_tap_names_tests_but_no_runner(tmp_path: Path) -> None:
-    report = read_reports(tmp_path, TAP, ())
+    report = read_reports(tmp_path, TAP, (), tmp_path)
     assert (report.runners, report.counts) == ((), TestCounts(passed=2, failed=1, skipped=1))
     assert report.failing == ("some > same (2)",)
     assert "inner > deep" in report.outcomes
     cut = (TAP.replace("1..3", "1..4"), TAP.replace("1..3", ""), f"{TAP}Bail out! gone\n")
-    assert [read_reports(tmp_path, text, ()).outcomes for text in cut] == [{}, {}, {}]
+    assert [read_reports(tmp_path, text, (), tmp_path).outcomes for text in cut] == [{}, {}, {}]
 
 
 JUNIT = """<?xml version="1.0" encoding="UTF-8"?>
@@ -176,11 +175,11 @@ JUNIT = """<?xml version="1.0" encoding="UTF-8"?>
 def test_junit_reports_of_this_run_name_tests_but_no_runner(tmp_path: Path) -> None:
     place = "app/target/surefire-reports"
     write(tmp_path, {f"{place}/TEST-a.xml": JUNIT, "pom.xml": "<project/>", "report.xml": "<cut"})
-    found = junit_reports(tmp_path, 0)
-    report = read_reports(tmp_path, "", (), found)
+    report = read_reports(tmp_path, "", (), tmp_path)
     assert (report.runners, report.counts) == ((), TestCounts(passed=1, failed=2, skipped=1))
     assert report.failing == ("TotalTest.none", "TotalTest.odd")
-    assert junit_reports(tmp_path, time.time_ns() + 10**9) == ()
+    later = time.time_ns() + 10**9
+    assert read_reports(tmp_path, "", (), tmp_path, later).outcomes == {}
 
 
 def test_jest_is_read_from_its_file(tmp_path: Path) -> None:
@@ -188,7 +187,7 @@ def test_jest_is_read_from_its_file(tmp_path: Path) -> None:
     files = [{"name": "x", "status": "passed", "assertionResults": tests}]
     files.append({"name": "y", "status": "failed", "assertionResults": []})
     (tmp_path / JEST_REPORT).write_text(json.dumps({"success": False, "testResults": files}))
-    report = read_reports(tmp_path, "", (RunnerKind.JEST,))
+    report = read_reports(tmp_path, "", (RunnerKind.JEST,), tmp_path)
     assert report.counts == TestCounts(passed=1, failed=1, skipped=1)
     assert report.failing == ("y",)
 
@@ -226,5 +225,5 @@ async def test_cargo_is_counted(tmp_path: Path) -> None:
         limit_seconds=120,
         keep=100_000,
     )
-    report = read_reports(tmp_path, done.output, (RunnerKind.CARGO,))
+    report = read_reports(tmp_path, done.output, (RunnerKind.CARGO,), tmp_path)
     assert (report.counts, report.faults) == (TestCounts(passed=2, skipped=1), ())

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.plan.plan import Task
+from ralph_tui.engine.verification.evidence.altered import Altered
 from ralph_tui.engine.verification.evidence.check_inputs import CheckInputs
 from ralph_tui.engine.verification.evidence.settings_parts import with_original_part
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
@@ -71,11 +72,12 @@ def test_what_the_product_asks_of_its_tests_gets_another_name_or_value(tmp_path:
     base.begin("a", COMMANDS)
     text = "a = getenv('OLD_ONE')\nb = 'IN_TEST' in os.environ\nc = ENV['APP_PORT'], env.PATH, env['OF_REQUEST']\nd = open('a.json')\n"
     write(tmp_path, {"app.py": text})
-    found = base.with_other_variables(base.inspect(COMMANDS), ["PATH"])
+    altered = Altered(base, base.inspect(COMMANDS))
+    found = altered.with_other_variables(["PATH"])
     new = text.replace("IN_TEST", "IN_TEST_BY_OTHER_NAME").replace("PORT", "PORT_BY_OTHER_NAME")
     told = {path: base.read(content).decode() for path, content in found.items()}
     assert told == {"app.py": new, "tests/test_a.py": "SET = 'APP_PORT_BY_OTHER_NAME'\n"}
-    (data,) = base.with_other_values(base.inspect(COMMANDS), data=True).values()
+    (data,) = altered.with_other_values(data=True).values()
     assert base.read(data) == b'{"in": [10], "out": "x9"}\n'
 
 

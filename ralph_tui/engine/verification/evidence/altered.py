@@ -1,0 +1,206 @@
+"""Alter the files of a claim, so that a check has to notice.
+
+Tests get other values or must fail, variables get other names, and sources lose the marks that silence a check.
+"""
+
+import ast
+import itertools
+import os
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from ralph_tui.engine.core.project_tree import is_source
+from ralph_tui.engine.verification.evidence.classify import SUBJECT, classify
+from ralph_tui.engine.verification.evidence.marks import without_new_marks
+from ralph_tui.engine.verification.evidence.tests_inside import has_own_tests
+from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
+from ralph_tui.vcs.snapshots import Content
+
+_LEANS = re.compile(
+    rb"\bimpl\b[^\n{]*\bPartialEq\b|\boperator\s*==|\bdef\s+==|__eq__|asymmetricMatch|toPrimitive|\bvalueOf\b|\bequals\(Object"
+    rb"|\b(?:func|fn|def|function|bool|boolean)\s+\w*(?i:same|equal|compare)\w*\s*\("
+    rb"|\b(?:inspect|linecache|_getframe|currentframe|captureStackTrace|prepareStackTrace)\b|\.stack\b"
+)
+"""How code decides what equals it, or finds its caller. Of such code alone, tests must fail with other values: a test that only
+expects an error, or that something is true, may well pass with them."""
+_VARIABLE = re.compile(
+    rb"""(?:(?i:env)\w*(?!!)(?:\W{1,3}(?:get|var|fetch))?\W{1,4}|["'](?=\w+["'] (?:not )?in [\w.]*env))([A-Z][A-Z0-9_]+)\b"""
+)
+"""How code reads a variable when it runs, unlike Rust's `env!`, which is the same in every build."""
+_OF_REQUEST = re.compile(rb"(?<![\w.])env(?:iron)?(?=\[|\.(?:get|fetch)\b)")
+"""How an application reads what a web server says of a request, unless it imports a name for the environment."""
+_MOST_TESTS = 50
+"""Test sources whose numbers are changed to see whether a check reads them."""
+
+
+class Altered(NamedTuple):
+    """The altered files of one claim, by path. Every method blocks."""
+
+    base: TrustedBase
+    inspection: Inspection
+
+    @property
+    def _contents(self) -> list[dict[str, Content]]:
+        return [self.base.contents(one) for one in (self.inspection.base, self.inspection.claim)]
+
+    def without_marks(self, changed: Mapping[str, Content | None]) -> dict[str, Content]:
+        """Return the files with new suppression marks, without them; `changed` are contents in place of the claim's."""
+        old, new = self._contents
+        found: dict[str, Content] = {}
+        for path in (change.path for change in self.inspection.suppressing):
+            if held := changed.get(path, new.get(path)):
+                before = self.base.read(old[path]) if path in old else b""
+                kept = self.base.trees.put(
+                    without_new_marks(before, self.base.read(held)), held.mode
+                )
+                found |= {path: kept} if kept != held else {}
+        return found
+
+    def with_other_values(self, *, data: bool = False) -> dict[str, Content]:
+        """Return the tests of the judge tree with other numbers and texts: sources, or data that the changed product names."""
+        held = {**self.base.contents(self.inspection.claim), **self.inspection.judged}
+        paths = sorted(self.inspection.originals | self.inspection.product.keys())
+        chosen = filter(self._told_data() if data else is_source, paths)
+        names = {PurePosixPath(path).stem for path in self.inspection.originals}
+        found = {}
+        for path, kept in islice(((path, held.get(path)) for path in chosen), _MOST_TESTS):
+            text = self.base.read(kept) if kept else b""
+            is_test = path in self.inspection.originals or has_own_tests(os.fsdecode(text))
+            if kept and is_test and (other := other_values(text, names, words=data)) != text:
+                found[path] = self.base.trees.put(other, kept.mode)
+        return found
+
+    def with_failing_tests(
+        self, tests: Sequence[str]
+    ) -> tuple[dict[str, Content], tuple[str, ...]]:
+        """Return the Python sources of these tests, changed so that they must fail, and those that are found there."""
+        held = self.base.contents(self.inspection.claim)
+        held = {**held, **{path: kept for path, kept in self.inspection.judged.items() if kept}}
+        sources = ((p, kept) for p, kept in held.items() if p.endswith(".py"))
+        found: dict[str, Content] = {}
+        judged: dict[str, None] = {}
+        for path, kept in sources:
+            own = [name for name in tests if _is_of(name, path)]
+            if own and len(found) < _MOST_TESTS:
+                changed, names = failing_tests(self.base.read(kept))
+                found[path] = self.base.trees.put(changed, kept.mode)
+                judged |= {
+                    n: None for n in own if re.split(r"[:.]", n.partition("[")[0])[-1] in names
+                }
+        return found, tuple(judged)
+
+    def _told_data(self) -> Callable[[str], bool]:
+        """Return whether a file is data of tests that the changed product names, so that it may take its results from there."""
+        told = b"\0".join(new for *_, new in self._product())
+
+        def is_told(path: str) -> bool:
+            place, _, name = path.rpartition("/")
+            words = (name, place) if "/" in place else (name,)
+            is_data = not is_source(path) and SUBJECT.fullmatch(classify(path, None, b"").reason)
+            return bool(is_data and any(word.encode() in told for word in words))
+
+        return is_told
+
+    def with_other_variables(self, known: Collection[str]) -> dict[str, Content]:
+        """Return all files with other names for the variables that the product newly reads; a test runner sets the old ones.
+
+        What a build reads tells it nothing of tests, nor does what is `known` to the person.
+        """
+        both = [
+            [{*_VARIABLE.findall(_of_process(text))} for text in (old, new)]
+            for path, old, new in self._product()
+            if not path.endswith("build.rs")
+        ]
+        names = {os.fsdecode(one) for old, new in both for one in new - old}.difference(known)
+        if not names:
+            return {}
+        held, either = self.base.contents(self.inspection.claim), "|".join(sorted(names))
+        pattern = re.compile(rf"\b({either})\b".encode())
+        texts = {
+            p: self.base.read(held[p])
+            for p in self.base.found(self.inspection.claim, "-wE", either)
+        }
+        return {
+            p: self.base.trees.put(pattern.sub(rb"\1_BY_OTHER_NAME", text), held[p].mode)
+            for p, text in texts.items()
+        }
+
+    def leans_on_tests(self) -> bool:
+        """Return whether the changed product may take its results from its caller, or says itself what equals them."""
+        return any(_LEANS.search(new) for *_, new in self._product())
+
+    def _product(self) -> Iterator[tuple[str, bytes, bytes]]:
+        old, new = self._contents
+        for path in filter(is_source, self.inspection.product.keys() & new.keys()):
+            yield path, self.base.read(old[path]) if path in old else b"", self.base.read(new[path])
+
+
+def _of_process(text: bytes) -> bytes:
+    imported = re.search(rb"\bimport\b[^\n]*\benv", text)
+    return text if imported else _OF_REQUEST.sub(b"", text)
+
+
+def _is_of(test: str, path: str) -> bool:
+    file, named, _ = test.partition("::")
+    return f"/{path}".endswith(f"/{file}") if named else PurePosixPath(path).stem in test.split(".")
+
+
+_VALUE = re.compile(
+    r"(?<![\w.$&>-])(?<!exit )(?<!return )(?<!sleep )(?<!exit\()(?<!timeout )[1-9]\d{0,5}(?![\w.]|\s*[<>&])"
+    r"""|(?<=")(?!__\w+__")[\w][\w ,!?-]*(?=")|(?<=')(?!__\w+__')[\w][\w ,!?-]+(?=')"""
+)
+"""A number, or a text in quotes that is no path and no `__main__`. Zero is left, because it is a status or a bound as well."""
+_DATA = re.compile(r"""(?<![\w."-])[1-9]\d{0,5}(?![\w."])|(?<=")\w[\w ,!?.-]*(?="(?!\s*:))""")
+_LOADS = re.compile(
+    r"""\b(?:require\w*|import|use|using|include|source|from|load|open|package|plan|done_testing|assertions|env::var|(?i:\w*env(?:iron)?))\b"""
+    r"""|^\s*(?:[\w.]+\s+)?"[^"]*"\s*$"""
+)
+"""A line that loads something, such as one of Go's imports, names a variable of the environment or counts tests: it has no values."""
+
+
+def other_values(data: bytes, names: Collection[str] = (), *, words: bool = False) -> bytes:
+    """Return a test with other numbers and texts, each changed by another number, so that no assertion about them holds.
+
+    Args:
+        names: Texts that are no values, such as those of modules that a runner loads.
+        words: Whether it is data, where all words may be texts.
+    """
+    count = itertools.count(7, 2)
+
+    def other(match: re.Match[str]) -> str:
+        if match[0] in names:
+            return match[0]
+        number = next(count)
+        return str(int(match[0]) + number) if match[0].isdecimal() else f"{match[0]}{number}"
+
+    text = data.decode("utf-8", "replace")
+    if words:
+        return re.sub(_DATA if _DATA.search(text) else r"\w+", other, text).encode()
+    lines = text.splitlines(keepends=True)
+    return "".join(
+        line if _LOADS.search(line) else _VALUE.sub(other, line) for line in lines
+    ).encode()
+
+
+_MUST_FAIL = (
+    'if hasattr({0}, "assertEqual"): {0}.assertEqual("ralph", 0)\nelse: raise AssertionError\n'
+)
+
+
+def failing_tests(data: bytes) -> tuple[bytes, frozenset[str]]:
+    """Return Python source whose tests do what they did and then fail, whatever happened, and the names of these tests."""
+    names = set()
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError):
+        return data, frozenset()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name[:4] == "test":
+            names.add(node.name)
+            first = node.args.args[0].arg if node.args.args else "None"
+            fails = ast.parse(_MUST_FAIL.format(first)).body
+            node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=fails)]
+    return ast.unparse(ast.fix_missing_locations(tree)).encode(), frozenset(names)
