@@ -26,7 +26,7 @@ class Group(StrEnum):
     DONE = "done"
 
 
-_LOOK = {
+LOOK_OF_GROUP = {
     Group.WORKING: ("current", Tone.ACCENT),
     Group.READY: ("ready", Tone.INFO),
     Group.WAITING: ("waiting", Tone.MUTED),
@@ -34,10 +34,6 @@ _LOOK = {
     Group.BLOCKED: ("blocked", Tone.BAD),
     Group.DONE: ("ok", Tone.OK),
 }
-
-
-def look_of_group(group: Group) -> tuple[str, Tone]:
-    return _LOOK[group]
 
 
 class BoardRow(NamedTuple):
@@ -92,16 +88,13 @@ SIGN = 4
 """Cells of a task's sign and the spaces around it."""
 
 
-def title_cells(task: Task) -> int:
-    right = width_of(_right_spans(Group.READY, task, COST_FROM))
-    return _cells_before_title(task) + cell_len(task.title) + (right + 1 if right else 0)
-
-
 def wanted_cells(tasks: Iterable[Task], width: int) -> int:
     """Return the cells that the board needs to show each title on one line, up to its maximum."""
     most, widest = most_board(width), 0
     for task in tasks:
-        widest = max(widest, title_cells(task) + BESIDE_TITLES)
+        right = width_of(_right_spans(Group.READY, task, COST_FROM))
+        title = _cells_before_title(task) + cell_len(task.title) + (right + 1 if right else 0)
+        widest = max(widest, title + BESIDE_TITLES)
         if widest >= most:
             return most
     return widest
@@ -143,7 +136,7 @@ def _right_spans(group: Group, task: Task, width: int) -> list[Span]:
 
 
 def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
-    sign, tone = _LOOK[item.group]
+    sign, tone = LOOK_OF_GROUP[item.group]
     if item.task is None:
         fold = [Span(f"{glyphs.chevron} ", Tone.MUTED)] if item.folded else []
         count = f"  {item.size:,}{' hidden' if item.folded else ''}"
@@ -208,18 +201,13 @@ def why_not_build(view: LoopView, request: str | None) -> str:
     Args:
         request: The request that is not done yet; None while that is unknown.
     """
-    has_task = next_task(view.tasks.values()) is not None
-    if not view.is_known or has_task or _has_work_without_task(view, request):
+    if not view.is_known or next_task(view.tasks.values()) is not None:
+        return ""
+    is_planned = view.phase is Phase.BUILDING and view.tasks.complete < len(view.tasks)
+    if view.run_state is not RunState.COMPLETE and (
+        request is None or (request and not is_planned)
+    ):
         return ""
     if not view.tasks:
         return f"{NO_PLAN} {_HOW_TO_BEGIN}"
     return " ".join(nothing_ready(group_sizes(view.tasks.values())))
-
-
-def _has_work_without_task(view: LoopView, request: str | None) -> bool:
-    if view.run_state is RunState.COMPLETE:
-        return False
-    nothing_to_build = view.tasks.complete == len(view.tasks)
-    return request is None or (
-        bool(request) and (view.phase is not Phase.BUILDING or nothing_to_build)
-    )

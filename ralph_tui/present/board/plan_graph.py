@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from ralph_tui.domain.plan.plan import Task, needing
-from ralph_tui.present.board.board_rows import complete_ids, group_of, look_of_group
+from ralph_tui.present.board.board_rows import LOOK_OF_GROUP, complete_ids, group_of
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import LazyLines, LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone, crop_fair, row, width_of
@@ -38,7 +38,7 @@ def graph_blocks(
     widest = max((len(before + after) for _, before, after in drawn), default=0)
 
     def line(task: Task, before: str, after: str) -> list[Line]:
-        sign, tone = look_of_group(group_of(task, done))
+        sign, tone = LOOK_OF_GROUP[group_of(task, done)]
         after = after.ljust(widest - len(before))
         left = [
             Span(before, Tone.FAINT),

@@ -241,10 +241,6 @@ def _learning_recorded(e: ev.LearningRecorded) -> Sentence:
     return Sentence("learned", "learned", f"{kind}: {e.text}", Tone.INFO, line=line)
 
 
-def _handoff_started(e: ev.HandoffStarted) -> Sentence:
-    return Sentence("handoff", "hand-off", e.reason, Tone.INFO, line=f"handing off: {e.reason}")
-
-
 def _handoff_finished(e: ev.HandoffFinished) -> Sentence:
     how = "" if e.summarised else " from ralph's records, because the model gave no summary"
     text = f"{e.path} written{how}"
@@ -326,11 +322,6 @@ def _question_answered(e: ev.QuestionAnswered) -> Sentence:
     return Sentence("asking", "answer", text, tone, by, line=f"{about}: {text} ({by})")
 
 
-def _host_allowed(e: ev.ToolAllowed) -> Sentence:
-    right = f"allowed {by_whom(e.by)}" if e.by else "allowed before"
-    return Sentence("ok", "reach", e.part, right=right)
-
-
 def _host_denied(e: ev.ToolDenied) -> Sentence:
     by = f"denied {by_whom(e.by)}".strip()
     return Sentence("denied", "reach", e.part, Tone.WARN, by, more=f"Rule: {e.rule}\n{e.reason}")
@@ -406,7 +397,9 @@ SENTENCES: Mapping[type[ev.Event], Callable[[Any], Sentence | None]] = {
     ev.InjectionConsumed: lambda e: Sentence(
         "guidance", "guidance", f"delivered to iteration {e.iteration}", Tone.INFO
     ),
-    ev.HandoffStarted: _handoff_started,
+    ev.HandoffStarted: lambda e: Sentence(
+        "handoff", "hand-off", e.reason, Tone.INFO, line=f"handing off: {e.reason}"
+    ),
     ev.HandoffFinished: _handoff_finished,
     ev.BreakerChanged: _breaker_changed,
     ev.LimitReached: lambda e: _without_label("warning", "limit", e.message, Tone.WARN),
@@ -435,7 +428,9 @@ SENTENCES: Mapping[type[ev.Event], Callable[[Any], Sentence | None]] = {
     ev.LoopLost: lambda e: Sentence(
         "interrupted", "detached", f"process {e.pid} no longer runs the loop"
     ),
-    ev.ToolAllowed: _host_allowed,
+    ev.ToolAllowed: lambda e: Sentence(
+        "ok", "reach", e.part, right=f"allowed {by_whom(e.by)}" if e.by else "allowed before"
+    ),
     ev.ToolDenied: _host_denied,
     ev.QuestionAsked: _question_asked,
     ev.QuestionAnswered: _question_answered,

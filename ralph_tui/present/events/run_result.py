@@ -1,13 +1,13 @@
 """The result of a run in words, for the dashboard, the shell, the log and the report. Pure functions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.formatting import duration, plural, shortlist
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
+from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.text.figures import money, zoned
 
@@ -38,11 +38,13 @@ def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[s
             f"+{finished.lines_added:,} -{finished.lines_removed:,} lines"
         )
     based = [v for task in done if (v := task.verification)]
-    bases = [
-        f"{len(found)} {_with_check_count(found, words)}"
-        for outcome, words in _BASES.items()
-        if (found := [one for one in based if one.outcome is outcome])
-    ]
+    bases = []
+    for outcome, words in _BASES.items():
+        checks = [one.checks for one in based if one.outcome is outcome]
+        counted = plural(sum(checks), "check") if all(checks) else "checks"
+        bases += [f"{len(checks)} {words.replace('checks', counted)}"] if checks else []
+    paid = sorted(((t.actual_cost_usd, t.id) for t in listed if t.actual_cost_usd), reverse=True)
+    costs = [f"{one_line(task_id, 40)} {money(cost)}" for cost, task_id in paid]
     took: tuple[str, ...] = ()
     if finished:
         iterations = plural(finished.iterations, "iteration")
@@ -54,27 +56,14 @@ def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[s
         "Also changed": _named(name for one in based for name in one.also_changed),
         "Flaky": _named(name for one in based for name in one.flaky),
         "Cost": ", ".join(took),
-        "Per task": _costs(listed),
+        "Per task": shortlist(costs, MOST_LISTED) if len(costs) > 1 else "",
         "Try it": one_line(finished.start_command, 200) if finished else "",
     }
     return {label: text for label, text in facts.items() if text}
 
 
-def _with_check_count(verifications: Sequence[TaskVerification], words: str) -> str:
-    checks = [verification.checks for verification in verifications]
-    return words.replace("checks", plural(sum(checks), "check")) if all(checks) else words
-
-
 def _named(names: Iterable[str]) -> str:
     return shortlist(list(dict.fromkeys(one_line(name, 120) for name in names)), MOST_LISTED)
-
-
-def _costs(tasks: Iterable[Task]) -> str:
-    paid = sorted(
-        ((task.actual_cost_usd, task.id) for task in tasks if task.actual_cost_usd), reverse=True
-    )
-    named = [f"{one_line(task_id, 40)} {money(cost)}" for cost, task_id in paid]
-    return shortlist(named, MOST_LISTED) if len(paid) > 1 else ""
 
 
 def exit_summary(view: LoopView, finished: LoopFinished) -> tuple[str, ...]:

@@ -4,12 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from ralph_tui.domain.documents.specs import Spec
-from ralph_tui.domain.documents.validation_report import (
-    CriterionResult,
-    Seen,
-    SpecResult,
-    ValidationReport,
-)
+from ralph_tui.domain.documents.validation_report import SpecResult, ValidationReport
 from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.plan.plan import Task, TaskStatus, in_order
 from ralph_tui.domain.project_state import ApprovalKind
@@ -23,7 +18,7 @@ from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.present.text.status_labels import RECEIPT, task_word
 from ralph_tui.present.timeline.entry_lines import receipt_note
 
-_HEADINGS = {
+APPROVAL_HEADINGS = {
     ApprovalKind.SPECS: "Review the specs",
     ApprovalKind.PLAN: "Review the plan",
     ApprovalKind.VALIDATION: "Review the result",
@@ -31,10 +26,6 @@ _HEADINGS = {
     ApprovalKind.UNVERIFIED: "No checks: build these tasks unverified?",
     ApprovalKind.RECOVERY: "Breaker open: try one more iteration?",
 }
-
-
-def approval_heading(kind: ApprovalKind) -> str:
-    return _HEADINGS[kind]
 
 
 _MAX_TEXT = 60_000
@@ -132,18 +123,16 @@ def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
     if report.observations:
         parts.append(Part("Observed with other tools", [[Span(t)] for t in report.observations]))
     if report.seen:
-        shown = [line for sight in report.seen for line in _sight_lines(sight)]
-        parts.append(Part("Output of those tools", shown))
+        lines: list[Line] = []
+        for sight in report.seen:
+            about = f"{sight.tool}  {sight.input}".strip()
+            output = sight.text.splitlines()[:_MAX_SIGHT_LINES]
+            lines += [[Span(inert(about), Tone.MUTED)]] if about else []
+            lines += [[Span("  "), Span(inert(text))] for text in output if text.strip()]
+            paths = map(inert, sight.pictures)
+            lines += [[Span("  picture  ", Tone.MUTED), Span(path)] for path in paths]
+        parts.append(Part("Output of those tools", lines))
     return parts
-
-
-def _sight_lines(sight: Seen) -> list[Line]:
-    about = f"{sight.tool}  {sight.input}".strip()
-    output = sight.text.splitlines()[:_MAX_SIGHT_LINES]
-    lines: list[Line] = [[Span(inert(about), Tone.MUTED)]] if about else []
-    lines += [[Span("  "), Span(inert(text))] for text in output if text.strip()]
-    lines += [[Span("  picture  ", Tone.MUTED), Span(inert(path))] for path in sight.pictures]
-    return lines
 
 
 def _check_lines(receipt: Receipt, glyphs: Glyphs) -> list[Line]:
@@ -159,13 +148,9 @@ def _check_lines(receipt: Receipt, glyphs: Glyphs) -> list[Line]:
 
 
 def _result_lines(result: SpecResult, glyphs: Glyphs) -> list[Line]:
-    lines = [line for found in result.criteria for line in _finding_lines(found, glyphs)]
+    lines: list[Line] = []
+    passed, failed = Span(f"{glyphs.ok} ", Tone.OK), Span(f"{glyphs.failed} ", Tone.BAD)
+    for found in result.criteria:
+        lines.append([passed if found.passed else failed, Span(found.criterion)])
+        lines += [[Span("    "), Span(text, Tone.MUTED)] for text in found.evidence.splitlines()]
     return [*lines, *([Span("gap  ", Tone.BAD), Span(gap)] for gap in result.gaps)]
-
-
-def _finding_lines(found: CriterionResult, glyphs: Glyphs) -> list[Line]:
-    sign = Span(f"{glyphs.ok} ", Tone.OK) if found.passed else Span(f"{glyphs.failed} ", Tone.BAD)
-    evidence: list[Line] = [
-        [Span("    "), Span(text, Tone.MUTED)] for text in found.evidence.splitlines()
-    ]
-    return [[sign, Span(found.criterion)], *evidence]

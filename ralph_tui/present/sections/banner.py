@@ -7,7 +7,7 @@ from datetime import datetime
 from ralph_tui.domain.events import LoopFinished, Notice
 from ralph_tui.domain.formatting import duration, plural
 from ralph_tui.domain.outcomes import LoopStatus
-from ralph_tui.domain.project_state import DECISIONS, ApprovalKind
+from ralph_tui.domain.project_state import DECISIONS
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.present.board.board_rows import (
@@ -85,7 +85,10 @@ def banner_of(
         advice = [Span(one_line(view.unworkable, 1_000))]
         return Banner(_BROKEN, "The plan cannot be built as it is.", advice, _CORRECT_PLAN)
     if view.awaits is not None:
-        return _awaiting(view.awaits, keys)
+        look = Look("asking", "waiting for you", Tone.WARN)
+        headline = f"Ralph needs your approval of {DECISIONS[view.awaits]}."
+        advice = hint(keys, "Press {build} to see it and decide. Nothing is spent until then.")
+        return Banner(look, headline, advice, "")
     return _ready(view, glyphs, keys) if view.tasks else _without_plan(request, plans, keys)
 
 
@@ -97,7 +100,23 @@ def _without_plan(request: str | None, plans: Sequence[str], keys: Keys) -> Bann
             "There is no plan yet. Press {build} to continue, or {request} to change the request.",
         )
         return Banner(Look("idle", "ready", Tone.INFO), headline, advice, "")
-    return _importable(plans, keys) if plans else _no_plan(keys)
+    if plans:
+        others = plural(len(plans) - 1, "other file")
+        advice = hint(
+            keys,
+            "{file} {are}. Press {import_plan} to preview the import, or {request} to describe what to build.",
+            file=one_line(plans[0], 200),
+            are=f"and {others} are plans of other tools"
+            if len(plans) > 1
+            else "is a plan of another tool",
+        )
+    else:
+        advice = hint(
+            keys,
+            "Press {request} to describe what to build, or {add} to add a task. Tasks that you save in "
+            ".ralph/implementation_plan.json (created by ralph init) appear here.",
+        )
+    return Banner(Look("idle", "no tasks yet", Tone.WARN), NO_PLAN, advice, "")
 
 
 def trouble_banner(view: LoopView) -> Banner:
@@ -193,34 +212,6 @@ _LOST = (
 )
 
 
-def _importable(plans: Sequence[str], keys: Keys) -> Banner:
-    one = "is a plan of another tool"
-    several = f"and {plural(len(plans) - 1, 'other file')} are plans of other tools"
-    advice = hint(
-        keys,
-        "{file} {are}. Press {import_plan} to preview the import, or {request} to describe what to build.",
-        file=one_line(plans[0], 200),
-        are=one if len(plans) == 1 else several,
-    )
-    return Banner(Look("idle", "no tasks yet", Tone.WARN), NO_PLAN, advice, "")
-
-
-def _no_plan(keys: Keys) -> Banner:
-    advice = hint(
-        keys,
-        "Press {request} to describe what to build, or {add} to add a task. Tasks that you save in "
-        ".ralph/implementation_plan.json (created by ralph init) appear here.",
-    )
-    look = Look("idle", "no tasks yet", Tone.WARN)
-    return Banner(look, NO_PLAN, advice, "")
-
-
-def _awaiting(kind: ApprovalKind, keys: Keys) -> Banner:
-    look = Look("asking", "waiting for you", Tone.WARN)
-    advice = hint(keys, "Press {build} to see it and decide. Nothing is spent until then.")
-    return Banner(look, f"Ralph needs your approval of {DECISIONS[kind]}.", advice, "")
-
-
 def _ready(view: LoopView, glyphs: Glyphs, keys: Keys) -> Banner:
     sizes = group_sizes(view.tasks.values())
     counts = f" {glyphs.between} ".join(f"{n:,} {group}" for group, n in sizes.items() if n)
@@ -244,11 +235,6 @@ _AFTER_FINISH = (
 )
 
 
-def _sentence(text: str) -> str:
-    ends = text.endswith((".", "!", "?", "…"))
-    return f"{text[:1].upper()}{text[1:]}{'' if ends or not text else '.'}"
-
-
 _LOOK_AND_LEAVE = "{detail} to see an entry, {quit} to quit."
 
 
@@ -258,9 +244,11 @@ def _outcome(view: LoopView, e: LoopFinished, keys: Keys, *, again: bool) -> Ban
     built = e.status is LoopStatus.COMPLETE and 0 < e.tasks_total == e.tasks_complete
     todo = f"{LOOK_BACK}, {{quit}} to quit." if built else f"Press {begin}{_LOOK_AND_LEAVE}"
     advice = hint(keys, todo)
+    reason = in_local(e.reason, e.time)
+    dot = "" if not reason or reason.endswith((".", "!", "?", "…")) else "."
     return Banner(
         look,
-        _sentence(in_local(e.reason, e.time)),
+        f"{reason[:1].upper()}{reason[1:]}{dot}",
         [*commands_as_keys(keys, in_local(f"{e.hint} ".lstrip(), e.time)), *advice],
         "",
         result_facts(view.tasks.values(), e),

@@ -78,16 +78,12 @@ def breaker_parts(breaker: CircuitBreaker, glyphs: Glyphs) -> list[Part]:
     quiet = [signal for signal in signals if signal not in advanced]
     parts = [Part("State", state)]
     if advanced:
-        parts.append(
-            Part("Counting", [line for s in advanced for line in _signal_with_evidence(s, glyphs)])
-        )
+        lines: list[Line] = []
+        for signal in advanced:
+            lines.append(signal_line(signal, _FIGURES + 10, glyphs))
+            evidence = filter(None, signal.evidence)
+            lines += [[Span(f"  {glyphs.note} ", Tone.MUTED), Span(text)] for text in evidence]
+        parts.append(Part("Counting", lines))
     if quiet:
         parts.append(Part("Quiet", [signal_line(s, _FIGURES + 10, glyphs) for s in quiet]))
     return parts
-
-
-def _signal_with_evidence(signal: Signal, glyphs: Glyphs) -> list[Line]:
-    evidence: list[Line] = [
-        [Span(f"  {glyphs.note} ", Tone.MUTED), Span(text)] for text in signal.evidence if text
-    ]
-    return [signal_line(signal, _FIGURES + 10, glyphs), *evidence]

@@ -7,7 +7,7 @@ from ralph_tui.domain.formatting import duration, plural
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import RESTING, LoopView, RunState
-from ralph_tui.present.sections.approval_parts import approval_heading
+from ralph_tui.present.sections.approval_parts import APPROVAL_HEADINGS
 from ralph_tui.present.sections.question_options import asked_briefly
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, hint
@@ -94,23 +94,22 @@ def _phases(view: LoopView, glyphs: Glyphs) -> tuple[list[Span], list[Span]]:
     begins = view.phase in (Phase.DISCOVERY, Phase.PLANNING)
     # A start that failed before discovery has done no phase, whatever the default phase is.
     if view.tasks or (begins and (view.iteration or view.run_state is not RunState.IDLE)):
-        return _stepper(view.phase, glyphs, over=is_over), _short_phase(view.phase)
+        number = f" {list(Phase).index(view.phase) + 1}/{len(Phase)}"
+        short = [Span(view.phase.value, Tone.ACCENT), Span(number, Tone.MUTED)]
+        return _stepper(view.phase, glyphs, over=is_over), short
     return _stepper(None, glyphs, over=is_over), []
 
 
 def _progress(facts: Facts) -> list[list[Span]]:
     if not facts.view.is_known or not (facts.view.iteration or facts.elapsed):
         return [[]]
-    iteration = Span(_iteration(facts.view))
+    view, text = facts.view, f"iteration {facts.view.iteration}"
+    if view.max_iterations and view.run_iterations in (0, view.iteration):
+        text += f"/{view.max_iterations}"
+    elif view.max_iterations:
+        text += f" ({view.run_iterations}/{view.max_iterations})"
+    iteration = Span(text)
     return [[iteration, _GAP, Span(duration(facts.elapsed), Tone.MUTED)], [iteration], []]
-
-
-def _iteration(view: LoopView) -> str:
-    if not view.max_iterations:
-        return f"iteration {view.iteration}"
-    if view.run_iterations in (0, view.iteration):
-        return f"iteration {view.iteration}/{view.max_iterations}"
-    return f"iteration {view.iteration} ({view.run_iterations}/{view.max_iterations})"
 
 
 def _state(facts: Facts, glyphs: Glyphs) -> list[Span]:
@@ -143,18 +142,14 @@ def _stepper(phase: Phase | None, glyphs: Glyphs, *, over: bool) -> list[Span]:
     return spans
 
 
-def _short_phase(phase: Phase) -> list[Span]:
-    phases = list(Phase)
-    return [
-        Span(phase.value, Tone.ACCENT),
-        Span(f" {phases.index(phase) + 1}/{len(phases)}", Tone.MUTED),
-    ]
-
-
 def _second_line(facts: Facts, width: int, glyphs: Glyphs) -> Line:
     now = _current_activity(facts, width, glyphs)
     counts = _counts(facts.view, glyphs) if facts.view.is_known else [[]]
-    whole = [*now, *_reason_or_request(facts.view, now)]
+    view, whole = facts.view, now
+    if view.why and view.step is None and len(now) > 1:
+        whole = [*now, Span(f"   {view.why}", Tone.MUTED)]
+    elif now == [_phase_activity(view)]:
+        whole = [*now, Span(f"   {one_line(view.request)}")]
     if facts.view.request and now == [_phase_activity(facts.view)]:
         now = crop_words(whole, width - width_of(counts[-1]) - 2, glyphs.ellipsis)
     for left, right in [(whole, counts[0]), *((now, right) for right in counts)]:
@@ -181,12 +176,6 @@ def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
     return [[Span(between.join(part for part in parts if part), Tone.MUTED)] for parts in choices]
 
 
-def _reason_or_request(view: LoopView, now: list[Span]) -> list[Span]:
-    if view.why and view.step is None and len(now) > 1:
-        return [Span(f"   {view.why}", Tone.MUTED)]
-    return [Span(f"   {one_line(view.request)}")] if now == [_phase_activity(view)] else []
-
-
 def _waiting_for_person(view: LoopView, keys: Keys) -> list[Span]:
     if view.questions:
         asked = view.questions[0]
@@ -195,7 +184,7 @@ def _waiting_for_person(view: LoopView, keys: Keys) -> list[Span]:
     elif view.approval is not None:
         first = view.approval.summary.partition(". ")[0].rstrip(".")
         summary = f" ({first})" if first else ""
-        text = f"{approval_heading(view.approval.kind)}{summary}"
+        text = f"{APPROVAL_HEADINGS[view.approval.kind]}{summary}"
     else:
         return []
     return [*hint(keys, "Press {answer} to answer   ", Tone.ACCENT), Span(text, Tone.WARN)]
@@ -204,7 +193,11 @@ def _waiting_for_person(view: LoopView, keys: Keys) -> list[Span]:
 def _current_activity(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
     view, task = facts.view, facts.view.current_task
     if _is_idle(view):
-        return [Span(_location(facts, width, glyphs), Tone.MUTED)]
+        if facts.slow and look_of(view) is OPENING:
+            return [Span(reading(view), Tone.MUTED)]
+        branch = f" ({flat(view.branch)})" if view.branch else ""
+        path = crop_path(facts.root, width - len(branch), glyphs.ellipsis)
+        return [Span(path + branch, Tone.MUTED)]
     if waiting := _waiting_for_person(view, facts.keys):
         return waiting
     if view.run_state is RunState.PAUSED:
@@ -244,13 +237,6 @@ def _phase_activity(view: LoopView) -> Span:
 
 def _is_idle(view: LoopView) -> bool:
     return view.run_state in RESTING or bool(view.trouble) or not view.is_known
-
-
-def _location(facts: Facts, width: int, glyphs: Glyphs) -> str:
-    if facts.slow and look_of(facts.view) is OPENING:
-        return reading(facts.view)
-    branch = f" ({flat(facts.view.branch)})" if facts.view.branch else ""
-    return crop_path(facts.root, width - len(branch), glyphs.ellipsis) + branch
 
 
 _PAUSED = "Paused between iterations. Press {pause} to resume, {inject} to add guidance."

@@ -1,6 +1,5 @@
 """The preview of the task or entry under the cursor. Pure functions, bounded in time."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ralph_tui.domain.plan.plan import Task
@@ -32,15 +31,13 @@ class Preview:
     parts: tuple[Part, ...]
 
     def lines(self, width: int) -> list[Line]:
-        return [line for part in self.parts for line in _part_lines(part, width)][:-1]
-
-
-def _part_lines(part: Part, width: int) -> Iterator[Line]:
-    if part.title:
-        yield [Span(part.title, Tone.TITLE)]
-    for line in part.lines:
-        yield from fold(line, width) if line else [line]
-    yield [Span("")]
+        lines: list[Line] = []
+        for part in self.parts:
+            lines += [[Span("")]] if lines else []
+            lines += [[Span(part.title, Tone.TITLE)]] if part.title else []
+            for line in part.lines:
+                lines += fold(line, width) if line else [line]
+        return lines
 
 
 def preview_of(selected: Task | Entry, view: LoopView, glyphs: Glyphs) -> Preview:

@@ -114,7 +114,10 @@ def review_blocks(
     """Return all answers for a last review before they are sent."""
     blocks = [LineBlock(None, [[Span("Your answers", Tone.TITLE)], []])]
     for index, asked in enumerate(batch):
-        text, tone = _draft_text(asked.question, drafts.get(asked.id, NOTHING))
+        draft = drafts.get(asked.id, NOTHING)
+        text = "declined" if draft.declined else draft.answer(asked.question).text
+        tone = Tone.WARN if draft.declined or not draft.is_given else Tone.OK
+        text = text if draft.is_given else "not answered yet"
         lines: list[Line] = [
             [Span(f"{index + 1}  ", Tone.INFO), Span(one_line(asked.question.question, 400))],
             [Span(f"   {glyphs.arrow} ", Tone.MUTED), Span(text, tone)],
@@ -126,14 +129,6 @@ def review_blocks(
         LineBlock(None, [[]]),
         LineBlock(SEND, [[Span(f"Send the {plural}", Tone.ACCENT)]]),
     ]
-
-
-def _draft_text(question: Question, draft: Draft) -> tuple[str, Tone]:
-    if not draft.is_given:
-        return "not answered yet", Tone.WARN
-    if draft.declined:
-        return "declined", Tone.WARN
-    return draft.answer(question).text, Tone.OK
 
 
 def question_tabs(

@@ -1,7 +1,5 @@
 """Show a task in detail, as titled groups of lines. Pure functions."""
 
-from collections.abc import Sequence
-
 from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.formatting import plural, shortlist, took
 from ralph_tui.domain.plan.plan import Task
@@ -15,7 +13,7 @@ from ralph_tui.domain.verification.verification import (
 )
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Iteration, TaskHistory
-from ralph_tui.present.board.board_rows import complete_ids, group_of, look_of_group
+from ralph_tui.present.board.board_rows import LOOK_OF_GROUP, complete_ids, group_of
 from ralph_tui.present.sections.iteration_lines import look_of
 from ralph_tui.present.text.figures import money, tokens
 from ralph_tui.present.text.glyphs import Glyphs
@@ -38,6 +36,11 @@ def task_parts(task: Task, view: LoopView, past: TaskHistory | None, glyphs: Gly
     is_latest = view.gate_task_id == task.id
     found = view.receipts if is_latest else past.receipts if past is not None else ()
     receipts = {receipt.command: receipt for receipt in found}
+    chosen: list[Line] = []
+    if view.task_id == task.id and view.why:
+        chosen = [[Span(view.why)]]
+    elif (last := next((it for it in reversed(attempts) if it.why), None)) is not None:
+        chosen = [[Span(f"iteration {last.number}  ", Tone.MUTED), Span(last.why)]]
     parts = [
         Part("State", _state(task, view, glyphs)),
         Part("Description", [[Span(t)] for t in _text_lines(task.description)]),
@@ -47,7 +50,7 @@ def task_parts(task: Task, view: LoopView, past: TaskHistory | None, glyphs: Gly
         Part("Also checked", _also_checked(task, view, receipts, glyphs)),
         Part("Depends on", _related_tasks(task.dependencies, view, glyphs)),
         Part("Needed by", _related_tasks(_dependents(task, view), view, glyphs)),
-        Part("Why it was chosen", _choice_reason(task, view, attempts)),
+        Part("Why it was chosen", chosen),
         Part("Why it is blocked", [[Span(b, Tone.BAD)] for b in task.blockers]),
         Part("Attempts", _attempt_history(task, view, past, glyphs)),
         Part("Verification", _completion_basis(task)),
@@ -73,7 +76,7 @@ def _state(task: Task, view: LoopView, glyphs: Glyphs) -> list[Line]:
         facts.append(f"used {tokens(task.actual_tokens_used)} tokens")
     if task.actual_cost_usd:
         facts.append(f"cost {money(task.actual_cost_usd)}")
-    sign, tone = look_of_group(group)
+    sign, tone = LOOK_OF_GROUP[group]
     word = Span(f"{getattr(glyphs, sign)} {group.value}", tone)
     if task.is_unverified:
         word = Span(f"{glyphs.warning} {group.value}, unverified", Tone.WARN)
@@ -110,15 +113,6 @@ def _origin(task: Task) -> list[Line]:
     facts += [f"group: {task.group}"] if task.group else []
     facts += [f"labels: {', '.join(task.labels)}"] if task.labels else []
     return [[Span(fact)] for fact in facts]
-
-
-def _choice_reason(task: Task, view: LoopView, attempts: Sequence[Iteration]) -> list[Line]:
-    if view.task_id == task.id and view.why:
-        return [[Span(view.why)]]
-    last = next((it for it in reversed(attempts) if it.why), None)
-    if last is None:
-        return []
-    return [[Span(f"iteration {last.number}  ", Tone.MUTED), Span(last.why)]]
 
 
 def _also_checked(

@@ -3,7 +3,7 @@
 from rich.cells import cell_len
 
 from ralph_tui.domain.formatting import plural
-from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, UndoPreview
+from ralph_tui.domain.run.undo_result import Undone, UndoneHow, UndoPreview
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone
@@ -25,19 +25,17 @@ def undo_lines(preview: UndoPreview, most: int) -> list[Line]:
     shown = preview.files[:most]
     paths = [one_line(file.path, _WIDEST_PATH) for file in shown]
     width = max(map(cell_len, paths), default=0)
-    lines = [_file_line(file, path, width) for file, path in zip(shown, paths, strict=True)]
+    lines: list[Line] = [
+        [
+            Span(f"{file.how.value:<12}", _TONES[file.how]),
+            Span(path + " " * (width - cell_len(path) + 2)),
+            Span(f"+{file.additions} -{file.deletions}", Tone.MUTED),
+        ]
+        for file, path in zip(shown, paths, strict=True)
+    ]
     if (more := len(preview.files) - len(shown)) > 0:
         lines.append([Span(f"and {more} more", Tone.MUTED)])
     return lines
-
-
-def _file_line(file: UndoneFile, path: str, width: int) -> Line:
-    gap = " " * (width - cell_len(path) + 2)
-    return [
-        Span(f"{file.how.value:<12}", _TONES[file.how]),
-        Span(f"{path}{gap}"),
-        Span(f"+{file.additions} -{file.deletions}", Tone.MUTED),
-    ]
 
 
 def undo_effect(preview: UndoPreview) -> str:

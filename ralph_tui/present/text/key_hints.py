@@ -151,7 +151,8 @@ def _line_pieces(lines: list[list[str]]) -> list[list[HintPiece]]:
 
 def _item_pieces(item: str) -> Iterator[HintPiece]:
     words = item.split(" ")
-    count = next((at for at, word in enumerate(words) if not _is_key_part(word)), len(words))
+    others = (at for at, word in enumerate(words) if not (is_key(word) or _RANGE.fullmatch(word)))
+    count = next(others, len(words))
     keys = [word for word in words[:count] if is_key(word)]
     alone = keys[0] if len(words[:count]) == 1 and keys else ""
     for at, word in enumerate(words[:count]):
@@ -161,10 +162,6 @@ def _item_pieces(item: str) -> Iterator[HintPiece]:
     label = " ".join(["", *words[count:]] if count else words)
     if label:
         yield HintPiece(label, presses=alone)
-
-
-def _is_key_part(word: str) -> bool:
-    return is_key(word) or _RANGE.fullmatch(word) is not None
 
 
 def is_key(word: str) -> bool:

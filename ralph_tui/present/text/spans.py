@@ -233,19 +233,15 @@ def _pieces(line: Line, room: int) -> Iterator[list[Span]]:
         is_last = at + len(piece) >= len(text)
         if not is_last and piece.strip() and " " in piece.lstrip():
             piece = piece[: piece.rindex(" ") + 1]
-        yield _slice(line, at, at + len(piece))
+        found, begin = [], 0
+        for part, tone in line:
+            if shown := part[max(0, at - begin) : max(0, at + len(piece) - begin)]:
+                found.append(Span(shown, tone))
+            begin += len(part)
+        yield found
         at += len(piece)
         if is_last:
             return
-
-
-def _slice(line: Line, start: int, end: int) -> list[Span]:
-    found, at = [], 0
-    for text, tone in line:
-        if part := text[max(0, start - at) : max(0, end - at)]:
-            found.append(Span(part, tone))
-        at += len(text)
-    return found
 
 
 _WORDS = re.compile(r"\s+|\S+")

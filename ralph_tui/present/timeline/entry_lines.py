@@ -51,15 +51,13 @@ def height(entry: Entry, width: int) -> int:
         return len(_note_texts(entry, width))
     if isinstance(entry, CallEntry):
         return 1 + inline_height(entry.call)
-    if not isinstance(entry, TextEntry) or _is_short(entry, width):
+    if not isinstance(entry, TextEntry):
         return 1
-    return len(text_lines(entry, width, UNICODE))
-
-
-def _is_short(entry: TextEntry, width: int) -> bool:
     text = entry.text
     fits = len(text) <= width - INDENT * (entry.depth + 1) and text.isascii()
-    return fits and text.isprintable() and text[:1].isalpha()
+    if fits and text.isprintable() and text[:1].isalpha():
+        return 1
+    return len(text_lines(entry, width, UNICODE))
 
 
 def entries_text(entries: Iterable[Entry], glyphs: Glyphs) -> str:
@@ -73,13 +71,16 @@ def entries_text(entries: Iterable[Entry], glyphs: Glyphs) -> str:
 
 def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
     if isinstance(entry, TextEntry):
-        return text_line(text_lines(entry, width, glyphs), index, entry.depth, glyphs)
+        lines = text_lines(entry, width, glyphs)
+        bullet = f"{glyphs.text} " if index == 0 else "  "
+        text = lines[index] if index < len(lines) else []
+        return [Span(" " * INDENT * entry.depth + bullet, Tone.ACCENT), *text]
     if isinstance(entry, CallEntry):
         if not index:
             return _call(entry, width, glyphs)
         indent = INDENT * entry.depth
-        below = inline_line(entry.call, index - 1, max(1, width - indent), glyphs)
-        return [Span(" " * indent), *below]
+        change = inline_line(entry.call, index - 1, max(1, width - indent), glyphs)
+        return [Span(" " * indent), *change]
     if isinstance(entry, HeadingEntry):
         above = index < height(entry, width) - 1  # an empty line separates iterations
         return [] if above else _heading(entry, width, glyphs)
@@ -88,8 +89,8 @@ def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
     label = entry.label.ljust(LABEL)
     texts = _note_texts(entry, width)
     if index:
-        text = texts[index] if index < len(texts) else ""  # the width may have changed
-        return [Span(" " * (len(label) + 3)), Span(text)]
+        below = texts[index] if index < len(texts) else ""  # the width may have changed
+        return [Span(" " * (len(label) + 3)), Span(below)]
     left = [
         Span(f"{getattr(glyphs, entry.glyph)} ", entry.tone),
         Span(f"{label} ", entry.tone),
@@ -129,13 +130,6 @@ def text_lines(entry: TextEntry, width: int, glyphs: Glyphs) -> tuple[Line, ...]
         return tuple(lines)
     more = len(lines) - MAX_TEXT_LINES + 1
     return (*lines[: MAX_TEXT_LINES - 1], [Span(f"… {more} more lines; Enter shows them")])
-
-
-def text_line(lines: tuple[Line, ...], index: int, depth: int, glyphs: Glyphs) -> Line:
-    """Draw one line of a message of the model, with a bullet on the first."""
-    bullet = f"{glyphs.text} " if index == 0 else "  "
-    line = lines[index] if index < len(lines) else []
-    return [Span(" " * INDENT * depth + bullet, Tone.ACCENT), *line]
 
 
 def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
@@ -206,16 +200,13 @@ def _check(entry: CheckEntry, width: int, glyphs: Glyphs) -> Line:
     ]
     word_tone = Tone.MUTED if receipt.status is ReceiptStatus.PASSED else look.tone
     note = receipt_note(receipt)
+    lasted = "" if receipt.status is ReceiptStatus.SKIPPED else took(receipt.seconds)
     right = _fitted_note(note, word_tone, width)
     right += [
         Span(look.word.ljust(WORD), word_tone),
-        Span(_check_duration(receipt).rjust(DURATION), Tone.MUTED),
+        Span(lasted.rjust(DURATION), Tone.MUTED),
     ]
     return row(left, right, width)
-
-
-def _check_duration(receipt: Receipt) -> str:
-    return "" if receipt.status is ReceiptStatus.SKIPPED else took(receipt.seconds)
 
 
 def receipt_note(receipt: Receipt) -> str:

@@ -45,18 +45,9 @@ def _read_note(call: Call) -> str:
     return plural(count_lines(call.output), "line") if is_done else ""
 
 
-def _read_sections(call: Call) -> tuple[Section, ...]:
-    return (Section("File", _read_argument(call)),)
-
-
 def _write_note(call: Call) -> str:
     added, removed = lines_changed(call)
     return f"+{added} -{removed}" if removed else f"+{added}" if added else ""
-
-
-def _write_sections(call: Call) -> tuple[Section, ...]:
-    title = "Change" if call.patch else "Content"
-    return (Section("File", _path(call)), Section(title, change_of(call), SectionKind.DIFF))
 
 
 def _edit_note(call: Call) -> str:
@@ -64,13 +55,16 @@ def _edit_note(call: Call) -> str:
     return f"+{added} -{removed}" if added or removed else ""
 
 
-def _edit_sections(call: Call) -> tuple[Section, ...]:
-    return (Section("File", _path(call)), Section("Change", change_of(call), SectionKind.DIFF))
+def _change_sections(call: Call) -> tuple[Section, ...]:
+    title = "Content" if call.name == "Write" and not call.patch else "Change"
+    return (Section("File", _path(call)), Section(title, change_of(call), SectionKind.DIFF))
 
 
-READ = Renderer("read", _read_argument, _read_sections, _read_note)
-WRITE = Renderer("write", _path, _write_sections, _write_note)
-EDIT = Renderer("edit", _path, _edit_sections, _edit_note)
+READ = Renderer(
+    "read", _read_argument, lambda call: (Section("File", _read_argument(call)),), _read_note
+)
+WRITE = Renderer("write", _path, _change_sections, _write_note)
+EDIT = Renderer("edit", _path, _change_sections, _edit_note)
 CHANGING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 """Tools that change a file."""
 

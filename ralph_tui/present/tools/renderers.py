@@ -29,10 +29,6 @@ _PYTEST = re.compile(
 PREFIX = "mcp__ralph__"
 
 
-def _as_json(data: Input) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False)
-
-
 def _bash_argument(call: Call) -> str:
     return call.rewrite.after if call.rewrite else text_of(call.input, "command", "argument")
 
@@ -46,19 +42,13 @@ def _bash_note(call: Call) -> str:
 
 
 def _bash_sections(call: Call) -> tuple[Section, ...]:
+    commands = {"Command": _bash_argument(call)}
     if call.rewrite:
         title = f"Command as it ran (rewritten by {call.rewrite.rule or 'the guard'})"
-        found = [
-            Section("Command as asked", call.rewrite.before, SectionKind.COMMAND),
-            Section(title, call.rewrite.after, SectionKind.COMMAND),
-        ]
-    else:
-        found = [
-            Section("Command", text_of(call.input, "command", "argument"), SectionKind.COMMAND)
-        ]
-    if why := text_of(call.input, "description"):
-        found.append(Section("What for", why))
-    return tuple(found)
+        commands = {"Command as asked": call.rewrite.before, title: call.rewrite.after}
+    found = [Section(title, text, SectionKind.COMMAND) for title, text in commands.items()]
+    why = text_of(call.input, "description")
+    return (*found, Section("What for", why)) if why else tuple(found)
 
 
 def _search_argument(call: Call) -> str:
@@ -112,10 +102,6 @@ def _ralph_argument(call: Call) -> str:
     return f"{action}: {about}" if about else action
 
 
-def _ralph_sections(call: Call) -> tuple[Section, ...]:
-    return (Section("Tool", call.name), Section("Arguments", _as_json(call.input)))
-
-
 def _questions(data: Input) -> list[Question]:
     asked = data.get("questions")
     found = []
@@ -160,21 +146,15 @@ def _plan_argument(call: Call) -> str:
     return text_of(call.input, "plan", "argument").strip().partition("\n")[0]
 
 
-def _plan_sections(call: Call) -> tuple[Section, ...]:
-    return (Section("Plan", text_of(call.input, "plan")),)
-
-
-def _first_text(call: Call) -> str:
-    return next((v for v in call.input.values() if isinstance(v, str) and v.strip()), "")
-
-
 def _input_sections(call: Call) -> tuple[Section, ...]:
-    return (Section("Tool", call.name), Section("Input", _as_json(call.input)))
+    title = "Arguments" if call.name.startswith(PREFIX) else "Input"
+    data = json.dumps(call.input, indent=2, ensure_ascii=False)
+    return (Section("Tool", call.name), Section(title, data))
 
 
 _search = partial(Renderer, argument=_search_argument, sections=_search_sections, note=_search_note)
 _AGENT = Renderer("agent", _agent_argument, _agent_sections)
-_RALPH = Renderer("ralph", _ralph_argument, _ralph_sections)
+_RALPH = Renderer("ralph", _ralph_argument, _input_sections)
 _WEB = Renderer("web", _web_argument, _web_sections, _web_note)
 _BY_NAME: dict[str, Renderer] = {
     "Bash": Renderer("bash", _bash_argument, _bash_sections, _bash_note),
@@ -189,7 +169,9 @@ _BY_NAME: dict[str, Renderer] = {
     "Agent": _AGENT,
     "Task": _AGENT,
     "AskUserQuestion": Renderer("ask", _question_argument, _question_sections),
-    "ExitPlanMode": Renderer("plan", _plan_argument, _plan_sections),
+    "ExitPlanMode": Renderer(
+        "plan", _plan_argument, lambda call: (Section("Plan", text_of(call.input, "plan")),)
+    ),
     "WebFetch": _WEB,
     "WebSearch": _WEB,
 }
@@ -203,4 +185,6 @@ def renderer_for(call: Call) -> Renderer:
         return known
     short = call.name.rsplit("__", 1)[-1] or "tool"
     verb = short if call.name.startswith("mcp__") else short[:1].lower() + short[1:]
-    return Renderer(verb, _first_text, _input_sections)
+    texts = (text for text in call.input.values() if isinstance(text, str) and text.strip())
+    first = next(texts, "")
+    return Renderer(verb, lambda _: first, _input_sections)

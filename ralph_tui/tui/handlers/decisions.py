@@ -10,7 +10,7 @@ from ralph_tui.domain.project_state import REASONED, ApprovalKind
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.sections.approval_parts import (
-    approval_heading,
+    APPROVAL_HEADINGS,
     plan_blocks,
     report_parts,
     spec_parts,
@@ -151,5 +151,5 @@ class DecisionHandlers:
 def _alert_text(view: LoopView) -> str:
     if view.questions:
         return f"{view.project} asks: {view.questions[0].question.question}"
-    decision = approval_heading(view.approval.kind) if view.approval else "needs your answer"
+    decision = APPROVAL_HEADINGS[view.approval.kind] if view.approval else "needs your answer"
     return f"{view.project}: {decision}"

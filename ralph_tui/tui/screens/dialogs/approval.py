@@ -14,7 +14,7 @@ from ralph_tui.domain.events import ApprovalRequested
 from ralph_tui.domain.project_state import REASONED, ApprovalKind
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.present.sections.approval_parts import approval_heading
+from ralph_tui.present.sections.approval_parts import APPROVAL_HEADINGS
 from ralph_tui.present.text.figures import in_local
 from ralph_tui.present.text.parts import Part, parts_blocks, parts_text
 from ralph_tui.present.text.spans import Span
@@ -58,7 +58,7 @@ class ApprovalDialog(AutoDialog[Verdict | None]):
     def compose_frame(self) -> Iterable[Widget]:
         with DialogFrame(classes="dialog -large -approval") as frame:
             kind = self._approval.kind
-            heading = approval_heading(kind)
+            heading = APPROVAL_HEADINGS[kind]
             self.set_title(frame, heading, heading)
             summary = in_local(inert(self._approval.summary), self.app.clock())
             if self._parts and len(summary) > MAX_HEADER_CHARS:
