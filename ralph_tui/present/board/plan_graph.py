@@ -22,7 +22,6 @@ _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 """The directions in which a line leaves a cell, as bits of an index into `Glyphs.joints`."""
 
 MAX_TASKS = 500
-"""How many tasks are drawn at most; nobody reads a larger graph."""
 
 
 def graph_blocks(

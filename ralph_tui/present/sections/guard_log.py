@@ -85,7 +85,6 @@ def breaker_view_parts(
     glyphs: Glyphs,
     keys: Keys,
 ) -> list[Part]:
-    """Return the breaker's state with evidence and next step, and its history."""
     look = BREAKER[breaker.state]
     head: list[Line] = [
         [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)],

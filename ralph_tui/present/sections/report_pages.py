@@ -18,7 +18,6 @@ MARK = "<!-- ralph report -->"
 _NO_END = "The last run has not ended, or was cut off."
 
 NOTHING = "\u2013"
-"""The text of a cell without a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +195,6 @@ code { font-family: ui-monospace, monospace; font-size: 0.9em; }
 
 
 def report_html(report: RunReport) -> str:
-    """Return the report as one HTML page, which loads and runs nothing."""
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     parts = [
         "<!DOCTYPE html>",

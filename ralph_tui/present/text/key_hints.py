@@ -95,7 +95,6 @@ _RANGE = re.compile(r"\d-\d")
 
 GAP = "  "
 MAX_LINES = 2
-"""Lines for the keys of a dialog."""
 
 
 def hint(keys: Keys, text: str, tone: Tone = Tone.TEXT, **values: str) -> list[Span]:

@@ -21,7 +21,6 @@ class LoopHandlers:
         self._host.loop.start_loop()
 
     async def hurry(self) -> None:
-        """Retry now instead of waiting."""
         await attempt(self._app, self._controls.retry_now)
 
     async def pause(self) -> None:

@@ -57,7 +57,6 @@ class StartHandlers:
                 self._app.bridge.sink(notice)
 
     async def request(self) -> None:
-        """Ask what to build, and start a run for it."""
         app = self._app
         if not (self._draft or app.view.tasks) and app.view.run_state is RunState.FAILED:
             self._draft = self._sent

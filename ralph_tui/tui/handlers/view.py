@@ -102,7 +102,6 @@ class ViewHandlers:
         await self._host.dashboard.search()
 
     async def sift(self) -> None:
-        """Switch to the next filter."""
         board, stream = self._host.dashboard.board, self._host.dashboard.stream
         if board.has_focus:
             self._app.show_message(f"Task filter: {board.sift()}.")

@@ -25,7 +25,6 @@ class BannerFrame(StyledWidget):
     banner: reactive[Banner | None] = reactive(None, layout=True)
 
     def watch_banner(self, banner: Banner | None) -> None:
-        """Show or hide the banner, in the color of the outcome."""
         self.display = banner is not None
         if banner is None:
             return
