@@ -20,7 +20,7 @@ from ralph_tui.store.project import Documents, Project
 from tests.harness.effort import effort
 from tests.store.helpers import NOW, count_up, with_tasks
 
-SEEDS = Path("/work/shared/seeds")
+SEEDS = Path(__file__).with_name("seed_examples.md")
 
 STATE_EXAMPLE = """{
   "project_root": "/path/to/project",
@@ -223,20 +223,18 @@ def test_the_state_example_of_the_seeds_loads(project: Project) -> None:
 def seed_examples() -> list[dict[str, object]]:
     """Every complete JSON object printed in the seeds, on one line or several."""
     found = []
-    for path in sorted(SEEDS.glob("*.txt")):
-        text = path.read_text(encoding="utf-8").replace("{...}", "{}")
-        for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL):
-            for part in [block, *block.splitlines()]:
-                try:
-                    value = json.loads(part)
-                except ValueError:
-                    continue
-                if isinstance(value, dict):
-                    found.append(value)
+    text = SEEDS.read_text(encoding="utf-8").replace("{...}", "{}")
+    for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL):
+        for part in [block, *block.splitlines()]:
+            try:
+                value = json.loads(part)
+            except ValueError:
+                continue
+            if isinstance(value, dict):
+                found.append(value)
     return found
 
 
-@pytest.mark.skipif(not SEEDS.is_dir(), reason="the seeds are not part of the checkout")
 def test_the_examples_of_the_seeds_load_as_they_stand(project: Project) -> None:
     plans = states = sessions = 0
     for example in seed_examples():
