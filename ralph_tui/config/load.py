@@ -162,9 +162,10 @@ def _bad_value(detail: ErrorDetails, chosen: Mapping[str, Entry]) -> ConfigError
         hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
         return ConfigError(f"{where}: unknown setting {one_line(name, 80)!r}.", hint)
     given += f", from {_quoted(entry.written)}" if entry.written is not None else ""
+    default = known_keys()[key].get_default(call_default_factory=True)
     return ConfigError(
         f"{entry.where}: {key} {_reason(detail)}{given}.",
-        f"{description(key)} The default is {_quoted(_default(key))}.",
+        f"{description(key)} The default is {_quoted(default)}.",
     )
 
 
@@ -211,10 +212,6 @@ def _reason(detail: ErrorDetails) -> str:
     if words := _MESSAGES.get(detail["type"]):
         return words
     return detail["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
-
-
-def _default(key: str) -> object:
-    return known_keys()[key].get_default(call_default_factory=True)
 
 
 def _quoted(value: object) -> str:

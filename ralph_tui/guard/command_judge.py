@@ -89,7 +89,11 @@ class CommandJudge:
                 self._policy_of_child = policy
             child.stdin.write(_encode_line({"command": command}))
             await child.stdin.drain()
-            return _parse_verdict(await _read_line(child))
+            line = await _read_line(child)
+            try:
+                return _VERDICTS.validate_json(line)
+            except ValueError as error:
+                raise _ChildError from error
 
     async def _ensure_child(self) -> asyncio.subprocess.Process:
         if self._child is not None and self._child.returncode is None:
@@ -146,13 +150,6 @@ async def _read_line(child: asyncio.subprocess.Process) -> bytes:
     if not line.endswith(b"\n"):
         raise _ChildError
     return line
-
-
-def _parse_verdict(line: bytes) -> Verdict:
-    try:
-        return _VERDICTS.validate_json(line)
-    except ValueError as error:
-        raise _ChildError from error
 
 
 def _encode_line(value: object) -> bytes:

@@ -131,7 +131,11 @@ class Features:
             name: The feature; empty for the plan without a name.
             prefix: The branch prefix for features that a damaged list no longer contains.
         """
-        self._require_feature(name)
+        if name and name not in self.names:
+            raise StoreError(
+                f"There is no feature {name} in {self._layout.root}.",
+                f"List the features with `ralph feature`, or create it with `ralph feature new {name}`.",
+            )
 
         def change(docs: Documents) -> Documents:
             self._require_no_loop(f"choose `{shown_name(name)}`")
@@ -186,13 +190,6 @@ class Features:
             raise StoreError(
                 f"The feature {name} already exists.",
                 f"Select it with `ralph feature use {name}`, or choose another name.",
-            )
-
-    def _require_feature(self, name: str) -> None:
-        if name and name not in self.names:
-            raise StoreError(
-                f"There is no feature {name} in {self._layout.root}.",
-                f"List the features with `ralph feature`, or create it with `ralph feature new {name}`.",
             )
 
     def _require_no_loop(self, doing: str) -> None:

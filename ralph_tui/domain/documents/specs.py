@@ -237,7 +237,7 @@ def _is_named(task_text: str, task_id: str, spec: Spec, section: _Section) -> bo
     plain = _plain(section.heading)
     if (
         plain not in _COMMON_HEADINGS
-        and _is_distinctive(plain)
+        and (len(plain) >= 8 or (" " in plain and len(plain) >= 5))
         and _occurs_in(plain, _plain(task_text))
     ):
         return True
@@ -267,10 +267,6 @@ def _requirements(task_text: str) -> set[str]:
 
 def _plain(text: str) -> str:
     return " ".join(re.sub(r"[`*_]", "", text).casefold().split())
-
-
-def _is_distinctive(plain: str) -> bool:
-    return len(plain) >= 8 or (" " in plain and len(plain) >= 5)
 
 
 def _occurs_in(name: str, text: str) -> bool:

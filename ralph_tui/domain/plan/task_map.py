@@ -118,7 +118,8 @@ def found(plan: ImplementationPlan, began: Task) -> Task | None:
     matches = [task for task in plan.tasks if task.id == began.id]
     if not matches and began.begun is not None:
         # Only one task runs at a time, so `begun` identifies it.
-        matches = [t for t in plan.tasks if _is_in_progress(t) and t.begun == began.begun]
+        running = (task for task in plan.tasks if task.status is TaskStatus.IN_PROGRESS)
+        matches = [task for task in running if task.begun == began.begun]
     return matches[0] if len(matches) == 1 else None
 
 
@@ -147,7 +148,3 @@ def task_text(task: Task) -> str:
     criteria = [f"- {criterion_text(criterion)}" for criterion in task.verification_criteria]
     heading = "Verification criteria:" if criteria else "No verification criteria."
     return "\n".join([f"Task {task.id}: {task.description}", heading, *criteria])
-
-
-def _is_in_progress(task: Task) -> bool:
-    return task.status is TaskStatus.IN_PROGRESS

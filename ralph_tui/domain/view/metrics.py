@@ -93,10 +93,10 @@ class Meter:
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        return tuple(make(self._tally) for make in _METRICS)
+        return _metrics(self._tally)
 
 
-def _loop_started(t: _Tally, e: ev.LoopStarted) -> None:
+def _capacity_told(t: _Tally, e: ev.LoopStarted | ev.UsageReported) -> None:
     t.capacity = e.context_capacity or t.capacity
 
 
@@ -128,10 +128,6 @@ def _iteration_finished(t: _Tally, e: ev.IterationFinished) -> None:
     if done and not phase and t.stagnant:
         t.recovered += 1
         t.stagnant = False
-
-
-def _usage_reported(t: _Tally, e: ev.UsageReported) -> None:
-    t.capacity = e.context_capacity or t.capacity
 
 
 def _gate_finished(t: _Tally, e: ev.GateFinished) -> None:
@@ -179,12 +175,12 @@ def _tool_finished(t: _Tally, e: ev.ToolFinished) -> None:
 
 
 _HANDLERS: dict[type[ev.Event], Callable[[_Tally, Any], None]] = {
-    ev.LoopStarted: _loop_started,
+    ev.LoopStarted: _capacity_told,
     ev.PlanLoaded: _plan_loaded,
     ev.TaskChanged: _task_changed,
     ev.IterationStarted: _iteration_started,
     ev.IterationFinished: _iteration_finished,
-    ev.UsageReported: _usage_reported,
+    ev.UsageReported: _capacity_told,
     ev.GateFinished: _gate_finished,
     ev.BreakerChanged: _breaker_changed,
     ev.QuestionAsked: _question_asked,
@@ -197,59 +193,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[_Tally, Any], None]] = {
 MEASURED = frozenset(str(kind.model_fields["type"].default) for kind in _HANDLERS)
 
 
-def _completion(t: _Tally) -> Metric:
-    return Metric(
-        name="task_completion_rate",
-        title="Completed tasks",
-        target="> 90 %",
-        definition="Share of attempted tasks that are complete.",
-        unit="task",
-        numerator=sum(t.complete(task_id) for task_id in t.attempted),
-        denominator=len(t.attempted),
-        unknown="no task was attempted",
-    )
-
-
-def _efficiency(t: _Tally) -> Metric:
-    return Metric(
-        name="context_efficiency",
-        title="Context use",
-        target="< 60 %",
-        definition="How full the context window was when iterations ended, on average.",
-        unit="token",
-        numerator=t.context,
-        denominator=t.room,
-        unknown="no iteration reported its context",
-    )
-
-
-def _false_exits(t: _Tally) -> Metric:
-    return Metric(
-        name="false_exit_rate",
-        title="Rejected claims",
-        target="< 5 %",
-        definition='Share of "done" claims that failed verification. '
-        "A turn that left its task or phase unfinished counts as failed.",
-        unit="claim",
-        numerator=t.premature,
-        denominator=t.exits,
-        unknown="the agent has not claimed anything yet",
-    )
-
-
-def _recovery(t: _Tally) -> Metric:
-    return Metric(
-        name="stagnation_recovery",
-        title="Recovery from stagnation",
-        target="> 80 %",
-        definition="How often a task was completed after the loop had stopped making progress.",
-        numerator=t.recovered,
-        denominator=t.stagnations,
-        unknown="the loop has never stagnated",
-    )
-
-
-def _cost(t: _Tally) -> Metric:
+def _metrics(t: _Tally) -> tuple[Metric, ...]:
     estimates = {
         task_id: task.estimated_tokens
         for task_id, task in t.tasks.items()
@@ -258,42 +202,75 @@ def _cost(t: _Tally) -> Metric:
     spent = sum(t.costs[task_id] for task_id in estimates)
     price = spent / (sum(estimates.values()) or 1)
     off = sum(abs(t.costs[task_id] - price * size) for task_id, size in estimates.items())
-    return Metric(
-        name="cost_predictability",
-        title="Cost beside the estimate",
-        target="< 20 %",
-        definition="How far the costs of completed tasks were from the plan's estimates, at what a token cost on average.",
-        unit="cent",
-        numerator=100 * off,
-        denominator=100 * spent * (len(estimates) > 1),  # one cost shows no spread
-        unknown="fewer than two completed tasks had an estimate",
+    return (
+        Metric(
+            name="task_completion_rate",
+            title="Completed tasks",
+            target="> 90 %",
+            definition="Share of attempted tasks that are complete.",
+            unit="task",
+            numerator=sum(t.complete(task_id) for task_id in t.attempted),
+            denominator=len(t.attempted),
+            unknown="no task was attempted",
+        ),
+        Metric(
+            name="context_efficiency",
+            title="Context use",
+            target="< 60 %",
+            definition="How full the context window was when iterations ended, on average.",
+            unit="token",
+            numerator=t.context,
+            denominator=t.room,
+            unknown="no iteration reported its context",
+        ),
+        Metric(
+            name="false_exit_rate",
+            title="Rejected claims",
+            target="< 5 %",
+            definition='Share of "done" claims that failed verification. '
+            "A turn that left its task or phase unfinished counts as failed.",
+            unit="claim",
+            numerator=t.premature,
+            denominator=t.exits,
+            unknown="the agent has not claimed anything yet",
+        ),
+        Metric(
+            name="stagnation_recovery",
+            title="Recovery from stagnation",
+            target="> 80 %",
+            definition="How often a task was completed after the loop had stopped making progress.",
+            numerator=t.recovered,
+            denominator=t.stagnations,
+            unknown="the loop has never stagnated",
+        ),
+        Metric(
+            name="cost_predictability",
+            title="Cost beside the estimate",
+            target="< 20 %",
+            definition="How far the costs of completed tasks were from the plan's estimates, at what a token cost on average.",
+            unit="cent",
+            numerator=100 * off,
+            denominator=100 * spent * (len(estimates) > 1),  # one cost shows no spread
+            unknown="fewer than two completed tasks had an estimate",
+        ),
+        Metric(
+            name="user_intervention_rate",
+            title="Help from you",
+            target="< 10 %",
+            definition="Share of the iterations on tasks that asked you or got guidance.",
+            unit="iteration",
+            numerator=len(t.helped & t.iterations),
+            denominator=len(t.iterations),
+            unknown="no iteration has begun",
+        ),
+        Metric(
+            name="build_reproducibility",
+            title="Successful builds",
+            target="100 %",
+            definition="Share of commands that build, or install from a lock file, and succeeded.",
+            unit="build",
+            numerator=t.good_builds,
+            denominator=t.builds,
+            unknown="no build command ran",
+        ),
     )
-
-
-def _intervention(t: _Tally) -> Metric:
-    return Metric(
-        name="user_intervention_rate",
-        title="Help from you",
-        target="< 10 %",
-        definition="Share of the iterations on tasks that asked you or got guidance.",
-        unit="iteration",
-        numerator=len(t.helped & t.iterations),
-        denominator=len(t.iterations),
-        unknown="no iteration has begun",
-    )
-
-
-def _builds(t: _Tally) -> Metric:
-    return Metric(
-        name="build_reproducibility",
-        title="Successful builds",
-        target="100 %",
-        definition="Share of commands that build, or install from a lock file, and succeeded.",
-        unit="build",
-        numerator=t.good_builds,
-        denominator=t.builds,
-        unknown="no build command ran",
-    )
-
-
-_METRICS = (_completion, _efficiency, _false_exits, _recovery, _cost, _intervention, _builds)

@@ -41,30 +41,26 @@ def judge_path(tool: str, raw: str, policy: Policy) -> Verdict:
     if not raw or "\0" in raw:
         return _deny("bad-path", raw, "The path is empty or contains a NUL", "Give a plain path.")
     try:
-        return _judge_write(raw, policy)
+        root = Path(os.path.realpath(policy.root))
+        spelled = Path(os.path.normpath(absolute(raw, policy)))
+        target = Path(os.path.realpath(absolute(raw, policy)))
+        for base, path in ((policy.root, spelled), (root, spelled), (root, target)):
+            parts = path.relative_to(base).parts if path.is_relative_to(base) else ()
+            if (guarded := guarded_part(parts)) is not None:
+                return _guarded(guarded, raw)
+        if any(target.is_relative_to(os.path.realpath(own)) for own in policy.own_directories):
+            return _deny(
+                "ralph-files", raw, "The file is ralph's own data", "Do not change ralph's data."
+            )
+        if not target.is_relative_to(root) or target == root:
+            return _deny(
+                "outside-project", raw, "The file is outside the project", f"Write below {root}."
+            )
+        if (linked := _hard_linked_directory(target, root)) is not None:
+            return _guarded(linked, raw)
+        return _judge_phase(target.relative_to(root), raw, policy)
     except (OSError, ValueError, RuntimeError) as error:
         return _deny("bad-path", raw, f"The path cannot be resolved ({error})", "Use another path.")
-
-
-def _judge_write(raw: str, policy: Policy) -> Verdict:
-    root = Path(os.path.realpath(policy.root))
-    spelled = Path(os.path.normpath(absolute(raw, policy)))
-    target = Path(os.path.realpath(absolute(raw, policy)))
-    for base, path in ((policy.root, spelled), (root, spelled), (root, target)):
-        parts = path.relative_to(base).parts if path.is_relative_to(base) else ()
-        if (guarded := guarded_part(parts)) is not None:
-            return _guarded(guarded, raw)
-    if any(target.is_relative_to(os.path.realpath(own)) for own in policy.own_directories):
-        return _deny(
-            "ralph-files", raw, "The file is ralph's own data", "Do not change ralph's data."
-        )
-    if not target.is_relative_to(root) or target == root:
-        return _deny(
-            "outside-project", raw, "The file is outside the project", f"Write below {root}."
-        )
-    if (linked := _hard_linked_directory(target, root)) is not None:
-        return _guarded(linked, raw)
-    return _judge_phase(target.relative_to(root), raw, policy)
 
 
 def absolute(raw: str, policy: Policy) -> str:

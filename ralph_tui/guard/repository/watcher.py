@@ -67,7 +67,10 @@ class RepositoryWatcher:
             above="" if observed.top == self._root.resolve() else str(observed.top),
             refs=observed.refs,
             index=observed.index,
-            stash=_stashed_commits(observed.common_dir),
+            stash={
+                line.split(b" ")[1].decode(): line.partition(b"\t")[2].decode(errors="replace")
+                for line in _reflog_lines(observed.common_dir / "logs" / "refs" / "stash")
+            },
             config=observed.config,
             hooks=_file_digests(observed.common_dir / "hooks"),
             info=_file_digests(observed.common_dir / "info", observed.git_dir / "info"),
@@ -262,13 +265,6 @@ def _stamp(path: Path) -> Stamp:
 def _settled(stamps: Mapping[Path, Stamp], began: float) -> bool:
     before = int((began - _SETTLED_SECONDS) * 1e9)
     return all(max(s[-2:]) < before for s in stamps.values() if s is not None and len(s) > 4)
-
-
-def _stashed_commits(common_dir: Path) -> dict[str, str]:
-    return {
-        line.split(b" ")[1].decode(): line.partition(b"\t")[2].decode(errors="replace")
-        for line in _reflog_lines(common_dir / "logs" / "refs" / "stash")
-    }
 
 
 def _agent_commits(log: Path) -> frozenset[str]:

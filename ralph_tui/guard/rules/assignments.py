@@ -72,10 +72,6 @@ def change_directory(call: Invocation, *, certain: bool) -> None:
     call.dirs.move(target, certain=certain)
 
 
-def _unexports(call: Invocation) -> bool:
-    return any(re.fullmatch(r"-\w*n\w*|\+\w*x\w*", word.text) for word in call.arguments)
-
-
 def declare(call: Invocation) -> None:
     for word in call.arguments:
         judge_subscript(word, call.shown)
@@ -84,7 +80,7 @@ def declare(call: Invocation) -> None:
             judge_assignment(assignment.name, assignment.value, call.shown)
             call.dirs.track_settings_home(assignment.name, assignment.value)
         elif "=" not in word.text and not word.text.startswith("-"):
-            if _unexports(call):
+            if any(re.fullmatch(r"-\w*n\w*|\+\w*x\w*", word.text) for word in call.arguments):
                 judge_removal(word.text, call.shown)
         elif "=" in word.text or (word.text.startswith("-") and "n" in word.text):
             call.walker.assign(word, call)

@@ -84,9 +84,5 @@ def _check_option(word: Word, call: Invocation) -> None:
 
 
 def _check_path(word: Word, call: Invocation) -> None:
-    if _may_be_path(word.text):
+    if not any(mark in word.text for mark in ("://", "*", "=", ":", "!")):
         call.dirs.check_guarded(word, call.shown)
-
-
-def _may_be_path(text: str) -> bool:
-    return not any(mark in text for mark in ("://", "*", "=", ":", "!"))

@@ -125,15 +125,11 @@ def sandbox_for(
         home=os.path.realpath(home),
         cache=os.path.realpath(all_caches),
         required=required,
-        deny_write=_guarded_directories(root),
+        deny_write=_resolved_existing([root / ".ralph", root / ".git", Path(repository(root))]),
         deny_read=_resolved_existing(secrets),
         allow_write=_resolved_existing([*caches, *extra]),
         domains=domains,
     )
-
-
-def _guarded_directories(root: Path) -> tuple[str, ...]:
-    return _resolved_existing([root / ".ralph", root / ".git", Path(repository(root))])
 
 
 def _uv_cache(home: Path, environ: Mapping[str, str]) -> Path:

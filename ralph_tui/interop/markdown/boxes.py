@@ -266,7 +266,9 @@ class _Collector:
         for index, body in enumerate(self.bodies):
             box = self.document.boxes[index]
             if body:
-                dedented = _dedented(body, box.indent + _NEST)
+                width = box.indent + _NEST
+                cut = (line[min(width, len(line) - len(line.lstrip(" "))) :] for line in body)
+                dedented = textwrap.dedent("\n".join(cut)).strip("\n")
                 self.document.boxes[index] = replace(box, body=dedented)
         return self.document
 
@@ -334,11 +336,6 @@ class _Collector:
         box = self.items[-1][1] if self.items else None
         if box is not None:
             self.bodies[box].append(text.expandtabs(_TAB) if text[:1] in "\t " else text)
-
-
-def _dedented(lines: Sequence[str], width: int) -> str:
-    cut = (line[min(width, len(line) - len(line.lstrip(" "))) :] for line in lines)
-    return textwrap.dedent("\n".join(cut)).strip("\n")
 
 
 def _is_paragraph(shown: str) -> bool:

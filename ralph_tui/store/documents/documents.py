@@ -272,7 +272,7 @@ def _validation_message(
 ) -> str:
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     first = problems[0]
-    place = [part for part in first["loc"] if not _is_union_tag(part)]
+    place = [part for part in first["loc"] if part not in ("str", "CommandCriterion")]
     message = _MESSAGES.get(first["type"], first["msg"].replace("Input should", "it must"))
     where = f"{path} line {line_of(text, place)}"
     more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
@@ -291,7 +291,3 @@ def _task_name(raw: dict[str, JsonValue], place: list[str | int]) -> str:
     task = tasks[index]
     task_id = task.get("id") if isinstance(task, dict) else None
     return f"task {index + 1} ({task_id}), " if task_id else f"task {index + 1}, "
-
-
-def _is_union_tag(part: str | int) -> bool:
-    return part in ("str", "CommandCriterion")

@@ -233,21 +233,18 @@ def read_regular(path: Path, *, limit: int = MAX_BYTES) -> bytes | None:
                 raise DamagedError("not a regular file") from error
             raise
         try:
-            _require_readable(os.fstat(descriptor), path, limit)
+            info = os.fstat(descriptor)
+            if not stat.S_ISREG(info.st_mode):
+                raise DamagedError("not a regular file")
+            if info.st_size > limit:
+                raise StoreError(
+                    f"{path} has {info.st_size:,} bytes, more than the maximum of {limit:,}.",
+                    "Move it elsewhere or make it smaller.",
+                )
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 return file.read()
         finally:
             os.close(descriptor)
-
-
-def _require_readable(info: os.stat_result, path: Path, limit: int) -> None:
-    if not stat.S_ISREG(info.st_mode):
-        raise DamagedError("not a regular file")
-    if info.st_size > limit:
-        raise StoreError(
-            f"{path} has {info.st_size:,} bytes, more than the maximum of {limit:,}.",
-            "Move it elsewhere or make it smaller.",
-        )
 
 
 def remove_stale_temps(directory: Path) -> None:

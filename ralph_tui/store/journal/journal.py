@@ -189,25 +189,21 @@ def last_run(path: Path) -> tuple[int, LoopStarted] | None:
         except FileNotFoundError:
             return None
         try:
-            return _last_run(descriptor)
+            end = os.fstat(descriptor).st_size
+            while end > 0:
+                start = max(0, end - CHUNK)
+                chunk = os.pread(descriptor, end - start + len(_RUN_MARK) - 1, start)
+                at = chunk.rfind(_RUN_MARK)
+                while at >= 0:
+                    begin, _ = _unfinished(descriptor, start + at)
+                    event = parse(_line(descriptor, begin))
+                    if isinstance(event, LoopStarted):
+                        return begin, event
+                    at = chunk.rfind(_RUN_MARK, 0, at)
+                end = start
+            return None
         finally:
             os.close(descriptor)
-
-
-def _last_run(descriptor: int) -> tuple[int, LoopStarted] | None:
-    end = os.fstat(descriptor).st_size
-    while end > 0:
-        start = max(0, end - CHUNK)
-        chunk = os.pread(descriptor, end - start + len(_RUN_MARK) - 1, start)
-        at = chunk.rfind(_RUN_MARK)
-        while at >= 0:
-            begin, _ = _unfinished(descriptor, start + at)
-            event = parse(_line(descriptor, begin))
-            if isinstance(event, LoopStarted):
-                return begin, event
-            at = chunk.rfind(_RUN_MARK, 0, at)
-        end = start
-    return None
 
 
 _RUN_MARK = b'"loop_started"'
