@@ -23,9 +23,8 @@ from ralph_tui.store.project import Project
 from ralph_tui.store.project_root import AGENT_OF
 from tests.cli.processes import inside
 from tests.guard.test_os_sandbox import broken
-from tests.harness.projects import make_project, task
+from tests.harness.projects import make_project, repository, task
 from tests.harness.real_processes import PYTHON_HERE
-from tests.scenario.test_commits import repository
 
 
 def found(name: str, start: Path) -> Finding:

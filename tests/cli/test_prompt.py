@@ -17,8 +17,7 @@ from tests.cli.processes import REPOSITORY
 from tests.harness.model import serving_in_process
 from tests.harness.projects import HAS_FILE, make_project, task, task_of
 from tests.harness.real_processes import ralph_environment
-from tests.harness.scenarios import finishes, scenario
-from tests.scenario.test_phases import REQUEST, discovers, plans, validates
+from tests.harness.scenarios import REQUEST, discovers, finishes, plans, scenario, validates
 
 ANSWER = "empty declines\\): "
 APPROVE = "approve\\? \\[y/N\\] "

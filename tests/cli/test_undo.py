@@ -12,8 +12,7 @@ from ralph_tui.store.backup.check_store import CheckStore
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
-from tests.harness.projects import git, make_project, task, task_of
-from tests.scenario.test_commits import repository
+from tests.harness.projects import git, make_project, repository, task, task_of
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project
 from tests.harness.real_processes import run_ralph
-from tests.harness.scenarios import scenario
-from tests.scenario.test_phases import REQUEST, discovers
+from tests.harness.scenarios import REQUEST, discovers, scenario
 
 
 @pytest.mark.long

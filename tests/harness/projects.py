@@ -69,7 +69,7 @@ def make_project(
         },
         "safety": {"sandbox": "off"},
     }
-    settings = _merged(gate, config or {})
+    settings = laid_over(gate, config or {})
     written = {
         "pyproject.toml": PYPROJECT,
         ".ralph/config.yaml": yaml.safe_dump(settings, sort_keys=False),
@@ -83,15 +83,34 @@ def make_project(
     return project
 
 
-def _merged(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+def laid_over(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
         if isinstance(below, Mapping) and isinstance(value, Mapping):
-            merged[key] = _merged(below, value)
+            merged[key] = laid_over(below, value)
         else:
             merged[key] = value
     return merged
+
+
+def repository(project: Path) -> None:
+    """A repository on main with everything committed and an identity. Like most people's, it ignores .ralph."""
+    (project / ".gitignore").write_text(".ralph/\n")
+    (project / ".ralph/.gitignore").write_text("*\n")
+    git(project, "init", "-q", "-b", "main")
+    git(project, "config", "user.name", "Me")
+    git(project, "config", "user.email", "me@example.org")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Begin")
+
+
+def committing(root: Path, *tasks: Mapping[str, JsonValue]) -> Path:
+    """A repository whose settings commit each task on a branch of the plan."""
+    config = {"git": {"branch": "feature", "commit": "task"}}
+    project = make_project(root, tasks, ["test -f {}.txt".format(tasks[0]["id"])], config)
+    repository(project)
+    return project
 
 
 def plan_of(project: Path) -> ImplementationPlan:

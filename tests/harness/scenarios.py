@@ -4,6 +4,34 @@ import json
 import re
 from textwrap import dedent, indent
 
+REQUEST = "A greeter that says hello"
+
+SPEC = """\
+# Greeter
+
+## Problem Statement
+Nobody says hello.
+
+## Success Criteria
+- Hello is said in under a second
+
+## Constraints
+- No network
+
+## Acceptance Criteria
+- [ ] a.txt exists
+"""
+
+ASK = """
+questions:
+  - question: Which language?
+    header: Language
+    multiSelect: false
+    options:
+      - {label: English, description: Hello}
+      - {label: French, description: Bonjour}
+"""
+
 
 def scenario(*scripts: str) -> str:
     return "scripts:\n" + "\n".join(indent(dedent(s).strip("\n"), "  ") for s in scripts) + "\n"
@@ -47,11 +75,12 @@ def claims_too_early(task_id: str) -> str:
     """
 
 
-def stops_without_claim(task_id: str) -> str:
+def stops_without_claim(task_id: str, times: int = 99) -> str:
     """Ends its turn without a claim, and again when it is reminded."""
     return f"""
     - name: never claims {task_id}
       task: "{task_id}"
+      times: {times}
       turns:
         - say: I have had a look at it.
         - when: {{user: Stop hook feedback}}
@@ -166,3 +195,118 @@ def hands_over(task_id: str, progress: str, *, context: int = 125_000) -> str:
 
 def _claim(task_id: str) -> str:
     return f'ralph: {{mark_task_complete: {{task_id: "{task_id}", verification_notes: Done.}}}}'
+
+
+def discovers(*, asks: bool = False, bad_first: bool = False) -> str:
+    """Writes a spec; perhaps asks before, perhaps writes a bad one first."""
+    turns = ""
+    if asks:
+        turns += "    - tools:\n        - name: AskUserQuestion\n          input:\n"
+        turns += indent(ASK.strip(), " " * 12) + "\n"
+    if bad_first:
+        turns += "    - write: {path: specs/greeter.md, content: '# Greeter'}\n"
+        turns += "    - say: That is all.\n"
+    turns += "    - write:\n        path: specs/greeter.md\n        content: |\n"
+    turns += indent(SPEC, " " * 10) + "\n"
+    turns += "    - say: The spec is written.\n"
+    return f'- name: discovers\n  when: "^# Ralph Discovery Mode"\n  turns:\n{turns}'
+
+
+def plans(estimated: int = 20_000, *, task_id: str = "a", criterion: str = "a.txt exists") -> str:
+    entry = (
+        f"{{id: {task_id}, description: Do {task_id}, priority: 1, dependencies: [], "
+        f"verification_criteria: [{criterion}], estimated_tokens: {estimated}}}"
+    )
+    return f"""
+    - name: plans {task_id}
+      when: "^# Ralph Planning Mode"
+      turns:
+        - ralph: {{submit_plan: {{tasks: [{entry}]}}}}
+        - when: {{last_result: "NOT YET"}}
+          ralph: {{submit_plan: {{tasks: [{entry.replace(str(estimated), "20000")}]}}}}
+        - say: The plan is handed in.
+    """
+
+
+def report(*, passed: bool, evidence: str = "ls a.txt") -> str:
+    finding = f"{{criterion: a.txt exists, passed: {str(passed).lower()}, evidence: {json.dumps(evidence)}}}"
+    return f"submit_report: {{specs: [{{spec: greeter.md, criteria: [{finding}]}}], summary: Checked.}}"
+
+
+def validates(passed: bool = True, *, times: int | None = None) -> str:
+    limit = f"times: {times}" if times else "description: ''"
+    return f"""
+    - name: validates {passed}
+      when: "^# Ralph Validation Mode"
+      turns:
+        - ralph: {{{report(passed=passed)}}}
+        - say: The report is handed in.
+    """.replace("turns:", f"{limit}\n      turns:" if times else "turns:", 1)
+
+
+def lies(turn: str) -> str:
+    """Does that and claims; when that is refused, it says that it was accepted."""
+    return f"""
+    - name: claims what is not so
+      task: a
+      turns:
+        - {turn}
+        - ralph: {{mark_task_complete: {{task_id: a, verification_notes: All done.}}}}
+        - when: {{last_result: "NOT YET:"}}
+          say: "ACCEPTED: task a is complete. <promise>COMPLETE</promise>"
+        - when: {{user: Stop hook feedback}}
+          say: It is complete.
+    """
+
+
+def works(task_id: str, breaks: str = "") -> str:
+    """Writes `TASK_ID.txt`, removes the file of another task, and claims."""
+    removes = f"        - bash: rm -f {breaks}\n" if breaks else ""
+    return f"""
+    - name: works on {task_id}, {breaks or "nothing"} goes
+      task: "{task_id}"
+      turns:
+        - write: {{path: {task_id}.txt, content: "done"}}
+{removes}        - ralph: {{mark_task_complete: {{task_id: "{task_id}", verification_notes: Done.}}}}
+    """
+
+
+def limited(times: int = 1) -> str:
+    """A session that meets a usage limit at once, so many times."""
+    return f"""
+    - name: limited
+      when: "^Task ID: a$"
+      times: {times}
+      turns:
+        - say: Hello.
+          fault: {{kind: status, status: 429, retry_after: 3600, times: forever}}
+    """
+
+
+def claims(task_id: str) -> str:
+    """Writes a broken `TASK_ID.txt` and claims; gives up when that is refused."""
+    return f"""
+    - name: claims {task_id}
+      task: "{task_id}"
+      turns:
+        - write: {{path: {task_id}.txt, content: "def broken(:"}}
+        - {_claim(task_id)}
+        - when: {{last_result: "ACCEPTED as unverified"}}
+          say: Done.
+        - when: {{last_result: "NOT YET"}}
+          ralph: {{mark_task_blocked: {{task_id: "{task_id}", reason: nothing runs}}}}
+    """
+
+
+def writes(task_id: str, write: str) -> str:
+    """Writes one file, claims, and gives up when that is refused."""
+    return f"""
+    - name: works on {task_id}
+      task: "{task_id}"
+      turns:
+        - read: calc.py
+        - write: {write}
+        - {_claim(task_id)}
+        - when: {{last_result: "NOT YET"}}
+          ralph: {{mark_task_blocked: {{task_id: "{task_id}", reason: refused}}}}
+    """

@@ -13,9 +13,8 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.request import RunRequest
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task
-from tests.harness.scenarios import runs, scenario
+from tests.harness.scenarios import SPEC, report, runs, scenario
 from tests.scenario.running import play
-from tests.scenario.test_phases import SPEC, report
 
 REPOSITORY = Path(__file__).parents[2]
 

@@ -21,10 +21,9 @@ from ralph_tui.store.feature_folders import Features
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
-from tests.harness.projects import HAS_FILE, git, make_project, task
+from tests.harness.projects import HAS_FILE, committing, git, make_project, task
 from tests.harness.scenarios import claims_in_vain, finishes, scenario
 from tests.scenario.running import Run, play
-from tests.scenario.test_commits import committing
 
 
 def plan_feature(root: Path, name: str, *tasks: Mapping[str, JsonValue]) -> None:

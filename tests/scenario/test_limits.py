@@ -11,53 +11,13 @@ from ralph_tui.demo.http import Reply
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.domain.project_state import ApprovalKind, Phase, StopMode
+from ralph_tui.domain.project_state import StopMode
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.store.project import Documents, Project
 from tests.harness.model import answered, serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, hands_over, scenario, works_forever
 from tests.scenario.running import Run, play
-from tests.scenario.test_recovery import limited
-
-ASK: Mapping[str, object] = {
-    "limits.on_usage_limit": "ask",
-    "limits.fallback_wait_minutes": 0.02,
-}
-SOMEBODY = RunRequest(only=Phase.BUILDING, interactive=True)
-
-
-@pytest.mark.parametrize("yes", [True, False])
-@pytest.mark.long
-async def test_the_person_is_asked_whether_to_wait(tmp_path: Path, yes: bool) -> None:
-    project = make_project(tmp_path, [task("a")])
-
-    async def person(run: Run) -> None:
-        asked = await run.until_told(ev.ApprovalRequested)
-        assert asked.kind is ApprovalKind.LIMIT
-        assert "No reset time was reported. Wait and try again at 2" in asked.summary
-        assert "Yes waits" in asked.summary
-        Controls(project).decide(approved=yes)
-
-    async with serving(scenario(limited(), finishes("a"))) as server:
-        run = await play(project, server, request=SOMEBODY, overrides=ASK, meanwhile=person)
-    expected = (LoopStatus.COMPLETE, 0) if yes else (LoopStatus.USAGE_LIMIT, 2)
-    assert (run.end.status, run.end.exit_code) == expected
-    assert len(run.of(ev.LimitWait)) == int(yes)
-    assert task_of(project, "a").retry_count == 0
-
-
-async def test_a_question_that_nobody_answers_ends_the_run(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    overrides = {**ASK, "limits.ask_timeout_seconds": 0.2}
-    async with serving(scenario(limited())) as server:
-        run = await play(project, server, request=SOMEBODY, overrides=overrides)
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.USAGE_LIMIT, 2)
-    (given,) = run.of(ev.ApprovalGiven)
-    assert (given.approved, given.by) == (False, "timeout")
-    assert given.reason.startswith("no answer in ")
-    assert Project(project).load().state.approval is None
 
 
 @pytest.mark.usefixtures("played_cli")
@@ -87,53 +47,6 @@ async def test_the_hours_requests_hold_a_session_without_ending_it(tmp_path: Pat
     assert run.of(ev.LimitWaitEnded)[0].why == "retried on request"
     assert run.of(ev.UsageReported)[0].requests == 1
     assert len(run.of(ev.SessionStarted)) == 1
-
-
-async def test_denied_calls_count_against_the_hourly_limit(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    denied = """
-    - name: is denied again and again
-      task: a
-      turns:
-        - bash: git push
-          repeat: 6
-        - say: Enough.
-    """
-
-    async def person(run: Run) -> None:
-        await run.until_told(ev.LimitWait)
-        Controls(project).stop(now=True)
-
-    async with serving(scenario(denied)) as server:
-        overrides = {"limits.rate_limit_per_hour": 3}
-        run = await play(project, server, overrides=overrides, meanwhile=person)
-        assert len(answered(server)) == 3
-    assert run.end.status is LoopStatus.INTERRUPTED
-
-
-@pytest.mark.usefixtures("played_cli")
-async def test_a_hand_off_that_goes_on_working_is_cut(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    stubborn = """
-    - name: works on
-      task: a
-      when: "^(?!HAND-OFF)"
-      turns:
-        - bash: echo more
-          repeat: 500
-          context: 165000
-    - name: works on in its hand-off
-      when: "^HAND-OFF:"
-      turns:
-        - bash: echo more
-          repeat: 500
-          context: 165000
-    """
-    async with serving(scenario(stubborn)) as server:
-        overrides = {"phases.building.max_iterations": 1}
-        run = await play(project, server, overrides=overrides)
-        assert len(answered(server)) < 12
-    assert [e.outcome for e in run.of(ev.IterationFinished)] == [IterationOutcome.HANDED_OFF]
 
 
 def _no_stop(docs: Documents) -> Documents:

@@ -4,24 +4,19 @@ import json
 from pathlib import Path
 
 import pytest
-from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus, ToolOutcome
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, events_of, git, make_project, task, task_of
 from tests.harness.scenarios import (
-    claims_in_vain,
     claims_too_early,
     claims_when_reminded,
     finishes,
-    gives_up,
     hands_over,
     scenario,
-    stops_without_claim,
 )
 from tests.scenario.running import Run, play
 
@@ -94,69 +89,6 @@ def is_told_whole(run: Run) -> None:
     assert "Outcome: complete" in memory
 
 
-@pytest.mark.long
-async def test_tasks_that_fail_by_themselves_do_not_stop_the_others(tmp_path: Path) -> None:
-    red: list[JsonValue] = [{"command": HAS_FILE.format(name="never.txt")}]
-    tasks = [
-        task("a", verification_criteria=red),
-        task("b"),
-        task("c", dependencies=["a"]),
-        task("d"),
-    ]
-    project = make_project(tmp_path, tasks)
-    scripts = (claims_in_vain("a"), stops_without_claim("b"), finishes("d"))
-    async with serving(scenario(*scripts)) as server:
-        run = await play(project, server)
-    assert "".join(e.task_id for e in run.of(ev.IterationFinished)) == "aaabbbd"
-    assert all(e.breaker.state is BreakerState.CLOSED for e in run.of(ev.BreakerChanged))
-    assert [task_of(project, name).status.value for name in "abcd"] == [
-        "blocked", "blocked", "pending", "complete",
-    ]  # fmt: skip
-    assert [e.text for e in run.of(ev.Notice) if "is blocked" in e.text] == [
-        f"a is blocked: {task_of(project, 'a').blockers[-1]}. Continuing with b.",
-        f"b is blocked: {task_of(project, 'b').blockers[-1]}. Continuing with d.",
-    ]
-    assert run.end.exit_code == 1
-    for part in (
-        "2 tasks blocked: a (3 attempts failed",
-        "rejected",
-        "b (3",
-        "waiting for them: c",
-    ):
-        assert part in run.end.reason, run.end.reason
-    assert "`ralph retry TASK`" in run.end.hint
-
-
-@pytest.mark.long
-async def test_a_task_that_never_comes_to_an_end_is_blocked_and_the_next_one_is_worked(
-    tmp_path: Path,
-) -> None:
-    project = make_project(tmp_path, [task("a"), task("b")])
-    overrides = {"circuit_breaker.max_stagnation_iterations": 2}
-    fills_up = hands_over("a", "never read").partition("- name: fills up")
-    endless = "\n    - name: fills up" + fills_up[2].replace("times: 1", "times: 9", 1)
-    async with serving(scenario(endless, finishes("b"))) as server:
-        run = await play(project, server, overrides=overrides)
-    assert "".join(e.task_id for e in run.of(ev.IterationFinished)) == "aab"
-    assert (
-        task_of(project, "a").blockers[-1].startswith("2 iterations did not finish it; the last: ")
-    )
-    assert task_of(project, "b").status is TaskStatus.COMPLETE
-    assert run.end.exit_code == 1
-
-
-@pytest.mark.long
-async def test_a_task_the_model_gives_up_is_blocked_and_the_rest_goes_on(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a"), task("b")])
-    async with serving(scenario(gives_up("a"), finishes("b"))) as server:
-        run = await play(project, server)
-    assert task_of(project, "a").blockers == ("the API key is missing",)
-    assert task_of(project, "b").status is TaskStatus.COMPLETE
-    outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
-    assert outcomes == [IterationOutcome.BLOCKED, IterationOutcome.COMPLETE]
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
-
-
 WRITES_DOWN = """
 - name: writes down and claims
   task: b
@@ -173,25 +105,6 @@ WRITES_DOWN = """
     - when: {last_result: "ACCEPTED:"}
       say: Done.
 """
-
-
-@pytest.mark.costly
-async def test_a_session_that_the_service_finds_too_long_is_handed_off(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    too_long = "'prompt is too long: 250000 tokens > 200000 maximum'"
-    hands = hands_over("a", "The parser is written.", context=9_000).replace(
-        "- say: This is how far it got.",
-        f"- fault: {{kind: status, status: 400, message: {too_long}, times: forever}}\n"
-        "          say: This is how far it got.",
-    )
-    assert too_long in hands
-    async with serving(scenario(hands)) as server:
-        run = await play(project, server)
-    assert [e.reason for e in run.of(ev.HandoffStarted)] == ["the context window was full"]
-    outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
-    assert outcomes == [IterationOutcome.HANDED_OFF, IterationOutcome.COMPLETE]
-    reasons = [session.handoff_reason for session in Project(project).read_sessions()]
-    assert reasons == ["context_budget", "task_complete"]
 
 
 @pytest.mark.usefixtures("played_cli")
@@ -245,16 +158,3 @@ async def test_a_full_context_is_handed_off_and_its_notes_hold_until_the_task_is
     assert all(use.tokens_used >= use.context_tokens for use in used)
     assert docs.plan.created_at is not None
     assert docs.plan.created_at < (docs.plan.last_modified or docs.plan.created_at)
-
-
-@pytest.mark.long
-async def test_a_command_in_the_plan_passes_the_guard(tmp_path: Path) -> None:
-    project = make_project(
-        tmp_path, [task("a", verification_criteria=["$ git push --force", "It is pretty"])]
-    )
-    async with serving(scenario(finishes("a"))) as server:
-        run = await play(project, server, overrides={"phases.building.max_iterations": 1})
-    gate = run.of(ev.GateFinished)[0]
-    assert not gate.passed
-    assert gate.unchecked == ("It is pretty",)
-    assert [r.status.value for r in gate.receipts] == ["passed", "denied"]

@@ -9,54 +9,10 @@ from ralph_tui.agent import process
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.engine.control.controls import Controls
-from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
-from tests.harness.waiting import until
-from tests.scenario.running import Run, play
-
-NO_RETRIES = {"agent.max_api_retries": 0}
-
-
-def suffers(fault: str, sessions: int = 1) -> str:
-    return f"""
-    - name: "suffers {fault}"
-      task: a
-      times: {sessions}
-      turns:
-        - say: Hello.
-          fault: {{kind: {fault}, times: forever}}
-    """
-
-
-@pytest.mark.long
-async def test_an_outage_ends_the_run_after_its_limit_and_a_person_can_end_the_wait(
-    tmp_path: Path,
-) -> None:
-    project = make_project(tmp_path, [task("a")])
-
-    async def person(run: Run) -> None:
-        await run.until_told(ev.LimitWait)
-        await until(lambda: Project(project).load().state.waits, what="the wait on disk")
-        Controls(project).retry_now()
-
-    outage = suffers("status, status: 529", sessions=2)
-    async with serving(scenario(outage, finishes("a"))) as server:
-        bounded = {**NO_RETRIES, "limits.max_outage_minutes": 0}
-        run = await play(project, server, overrides=bounded)
-        assert (run.end.status, run.end.exit_code) == (LoopStatus.ERROR, 3)
-        assert "529" in run.end.reason
-        assert "run again" in run.end.hint
-        left = task_of(project, "a")
-        assert (left.status, left.retry_count) == (TaskStatus.PENDING, 0)
-
-        slow = {**NO_RETRIES, "limits.backoff_seconds": 600}
-        again = await play(project, server, overrides=slow, meanwhile=person)
-    assert [e.why for e in again.of(ev.LimitWaitEnded)] == ["retried on request"]
-    assert again.end.exit_code == 0
-
+from tests.scenario.running import play
 
 DIES = """\
 #!/bin/sh

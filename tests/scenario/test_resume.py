@@ -15,9 +15,8 @@ from ralph_tui.store.project import Project
 from tests.harness.model import ServerProcess, serving_in_process
 from tests.harness.projects import event_types, make_project
 from tests.harness.real_processes import marked_processes, ralph_running
-from tests.harness.scenarios import scenario
+from tests.harness.scenarios import REQUEST, discovers, scenario
 from tests.harness.waiting import until
-from tests.scenario.test_phases import REQUEST, discovers
 
 
 def asks(question: str, header: str, *options: str) -> str:

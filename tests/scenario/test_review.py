@@ -12,12 +12,11 @@ from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.store.backup.mirror import mirror_of
-from tests.cli.processes import beside, inside
-from tests.harness.model import serving, serving_in_process, serving_in_thread
+from tests.cli.processes import beside
+from tests.harness.model import serving, serving_in_process
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.real_processes import (
     marked_processes,
-    ralph_environment,
     ralph_running,
     run_ralph,
 )
@@ -118,45 +117,6 @@ async def test_a_reviewer_judges_prose_from_the_files_alone(tmp_path: Path) -> N
     assert run.of(ev.IterationFinished)[0].cost_usd == pytest.approx(costs.iteration)
     status = json.loads((await beside("tasks", "--json", cwd=run.project)).stdout)
     assert "reviewed" in json.dumps(status)
-
-
-@pytest.mark.long
-async def test_a_rejection_goes_back_once_and_then_waits_for_the_person(tmp_path: Path) -> None:
-    rejects = reviews(verdict(False))
-    run, _ = await reviewed(tmp_path, rejects, WORKS, iterations=2)
-    blocked = task_of(run.project, "a")
-    assert blocked.status is TaskStatus.BLOCKED
-    assert blocked.blockers[-1].startswith("Needs your decision: a reviewer rejected it")
-    assert [finished.review.rejected for finished in run.of(ev.ReviewFinished)] == [True, True]
-    assert run.end.exit_code == 1
-    assert "Needs your decision" in run.end.reason + run.end.hint
-
-
-@pytest.mark.usefixtures("played_cli")
-async def test_a_reviewer_that_says_nothing_accepts_nothing_and_costs_no_attempt(
-    tmp_path: Path,
-) -> None:
-    silent = reviews(name="silent")
-    own = {"review": "needed", "baseline": True, "backpressure": ["exit 1"]}
-    run, _ = await reviewed(tmp_path, silent, WORKS, config={"phases": {"building": own}})
-    left = task_of(run.project, "a")
-    assert (left.status, left.retry_count) == (TaskStatus.PENDING, 0)
-    assert all(f.review.failure and not f.review.agreed for f in run.of(ev.ReviewFinished))
-    (ended,) = run.of(ev.IterationFinished)
-    assert ended.reason == "not reviewed: the reviewer submitted no review"
-    told = [notice.text for notice in run.of(ev.Notice) if notice.level == "warning"]
-    assert len(told) == 1, "a red check does not decide what a reviewer judges"
-    assert told[0].endswith("It must not get worse.")
-
-
-def test_without_a_reviewer_prose_is_no_check(tmp_path: Path) -> None:
-    off = {"phases": {"building": {"review": "off"}}}
-    project = make_project(tmp_path, [PROSE], ("detected",), off)
-    with serving_in_thread(scenario(WORKS)) as server:
-        environ = ralph_environment(server, tmp_path)
-        refused = inside("build", "--headless", cwd=project, environ=environ)
-    assert refused.returncode == 3
-    assert "no check that can run" in refused.stderr
 
 
 HANGS = """

@@ -8,25 +8,13 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import LockedError
-from ralph_tui.domain.outcomes import FailureClass, IterationOutcome, LoopStatus, ToolOutcome
+from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.engine.safety.processes import SESSION_MARK
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
-from tests.harness.scenarios import finishes, scenario, works_forever
+from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
-
-
-def failing(task_id: str, fault: str, *, times: int | str = "forever") -> str:
-    return f"""
-    - name: suffers on {task_id}
-      when: "^Task ID: {task_id}$"
-      turns:
-        - say: Hello.
-          fault: {{kind: {fault}, times: {times}}}
-        - when: {{user: Stop hook feedback}}
-          say: Nothing.
-    """
 
 
 def once(script: str) -> str:
@@ -47,59 +35,6 @@ def leaves_a_stray(task_id: str) -> str:
         - bash: {repr_yaml(sleep)}
         - say: Done.
     """
-
-
-@pytest.mark.usefixtures("played_cli")
-async def test_an_iteration_that_costs_too_much_is_ended(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    async with serving(scenario(works_forever("a", context=100_000, output=4_000))) as server:
-        run = await play(
-            project,
-            server,
-            overrides={
-                "safety.cost_limits.per_iteration": 0.5,
-                "phases.building.max_iterations": 1,
-            },
-        )
-    limit = run.of(ev.LimitReached)[0]
-    assert limit.kind == "cost_iteration"
-    assert limit.value >= 0.5
-    finished = run.of(ev.IterationFinished)[0]
-    assert finished.outcome is IterationOutcome.FAILED
-    assert "cost" in finished.reason
-    assert finished.cost_usd < 1.0
-    assert task_of(project, "a").retry_count == 1
-
-
-@pytest.mark.long
-async def test_without_any_cost_limit_the_cli_is_given_none(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    levels = ("per_iteration", "per_session", "total")
-    off = {f"safety.cost_limits.{level}": 0 for level in levels}
-    async with serving(scenario(finishes("a"))) as server:
-        run = await play(project, server, overrides=off)
-        told = "".join(json.dumps(r.body["messages"]) for r in server.requests)
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0)
-    assert run.end.cost_usd > 0
-    assert "USD budget" not in told
-    assert not run.of(ev.LimitReached)
-
-
-@pytest.mark.long
-async def test_a_run_that_costs_too_much_opens_the_breaker_and_not_on_the_tasks_account(
-    tmp_path: Path,
-) -> None:
-    project = make_project(tmp_path, [task("a")])
-    async with serving(scenario(works_forever("a", context=100_000, output=4_000))) as server:
-        run = await play(project, server, overrides={"safety.cost_limits.per_session": 0.5})
-    assert run.end.status is LoopStatus.STOPPED
-    assert run.end.exit_code == 1
-    assert run.end.reason.startswith("this run has cost $0.")
-    assert "per_session" in run.end.hint
-    breaker = json.loads((project / ".ralph" / "circuit_breaker.json").read_text())
-    assert breaker["state"] == "open"
-    assert breaker["opened_by"] == run.end.reason
-    assert task_of(project, "a").retry_count == 0
 
 
 @pytest.mark.costly
@@ -128,7 +63,6 @@ async def test_a_killed_cli_costs_one_iteration_and_leaves_nothing(tmp_path: Pat
 
 
 def repr_yaml(text: str) -> str:
-    import json
 
     return json.dumps(text)
 
@@ -160,29 +94,6 @@ def marked_children() -> list[psutil.Process]:
     return found
 
 
-@pytest.mark.long
-async def test_an_iteration_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    slow = works_forever("a").replace("print(1)", "import time; time.sleep(100)")
-    async with serving(scenario(slow)) as server:
-        run = await play(
-            project,
-            server,
-            overrides={
-                "phases.building.iteration_timeout_seconds": 3.0,
-                "phases.building.max_iterations": 1,
-            },
-        )
-    finished = run.of(ev.IterationFinished)[0]
-    assert (finished.outcome, finished.reason) == (
-        IterationOutcome.FAILED,
-        "the iteration took longer than 3s",
-    )
-    assert ToolOutcome.INTERRUPTED in [e.outcome for e in run.of(ev.ToolFinished)] or run.of(
-        ev.ToolFinished
-    )
-
-
 @pytest.mark.usefixtures("played_cli")
 async def test_a_second_loop_is_refused_and_names_the_first(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
@@ -199,18 +110,3 @@ async def test_a_second_loop_is_refused_and_names_the_first(tmp_path: Path) -> N
     async with serving(scenario(finishes("a"))) as server:
         run = await play(project, server, meanwhile=second)
     assert run.end.exit_code == 0
-
-
-@pytest.mark.long
-async def test_hostile_text_is_told_inert(tmp_path: Path) -> None:
-    nasty = "\x1b]52;c;cHduZWQ=\x07\x1b[31m[@click=app.quit]x[/] \u202eevil\x9b2J"
-    project = make_project(tmp_path, [task("a", description="Do a")])
-    script = finishes("a").replace("say: I will write a.txt.", f"say: {repr_yaml(nasty)}", 1)
-    async with serving(scenario(script)) as server:
-        run = await play(project, server)
-    said = "".join(e.text for e in run.of(ev.AssistantText))
-    assert "[@click=app.quit]x[/]" in said
-    for bad in ("\x1b", "\x9b", "\x07", "\u202e"):
-        assert bad not in said
-    raw = (project / ".ralph" / "events.jsonl").read_text()
-    assert "\\u001b" not in raw

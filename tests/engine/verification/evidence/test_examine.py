@@ -191,7 +191,10 @@ def total(numbers):
 
 @pytest.mark.parametrize(
     ("files", "command", "product"),
-    [(PROJECT, PYTEST, HOOKS), ({**PROJECT, "test_total.py": TOTAL}, UNITTEST, CODE)],
+    [
+        pytest.param(PROJECT, PYTEST, HOOKS, marks=pytest.mark.long),
+        ({**PROJECT, "test_total.py": TOTAL}, UNITTEST, CODE),
+    ],
 )
 async def test_a_product_that_changes_the_results_of_tests_does_not_pass(
     tmp_path: Path, files: Changes, command: str, product: str
