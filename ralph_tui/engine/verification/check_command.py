@@ -109,13 +109,13 @@ async def run_command(
 async def _until_it_watches(process: asyncio.subprocess.Process, kept: bytearray) -> bool:
     waiting = asyncio.ensure_future(process.wait())
     try:
-        while True:
-            before = bytes(kept)
-            done, _ = await asyncio.wait([waiting], timeout=IDLE_SECONDS)
-            if done:
-                return False
-            if kept == before and _WATCHES.search(before[-_LAST_WORDS:]):
+        before, since = b"", time.monotonic()
+        while not (await asyncio.wait([waiting], timeout=IDLE_SECONDS / 6))[0]:
+            if kept != before:
+                before, since = bytes(kept), time.monotonic()
+            elif time.monotonic() - since > IDLE_SECONDS and _WATCHES.search(before[-_LAST_WORDS:]):
                 return True
+        return False
     finally:
         waiting.cancel()
 
