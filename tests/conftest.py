@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pytest_textual_snapshot import SVGImageExtension
 
-from tests.harness.in_process import spare_processes
+from tests.harness.in_process import spare_compiling, spare_processes
 
 pytest_plugins = ["tests.harness.suite"]
 
@@ -107,9 +107,12 @@ def own_processes() -> None:
 
 
 @pytest.fixture(autouse=True)
-def in_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def in_process(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, homes: Path
+) -> None:
     if not LONG and "own_processes" not in request.fixturenames:
         spare_processes(monkeypatch)
+        spare_compiling(monkeypatch, homes.parent / "compiled")
 
 
 @pytest.fixture

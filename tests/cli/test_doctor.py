@@ -17,6 +17,7 @@ from ralph_tui.cli.doctor.check_trial import try_checks_of
 from ralph_tui.cli.doctor.checks import readiness
 from ralph_tui.cli.doctor.guard_layers import Finding
 from ralph_tui.engine.safety.processes import RUN_MARK
+from ralph_tui.engine.verification import check_command
 from ralph_tui.guard.sandbox.environment import SHIMS
 from ralph_tui.guard.sandbox.os_sandbox import cli_sandbox_prefix, sandbox_problem
 from ralph_tui.store.project import Project
@@ -377,7 +378,10 @@ PASSES = "require('node:test').test('a', () => {})"
 
 
 @pytest.mark.needs("sandbox", "node")
-def test_each_check_is_tried_as_a_run_would(tmp_path: Path) -> None:
+def test_each_check_is_tried_as_a_run_would(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_command, "IDLE_SECONDS", 0.3)
     scripts = {"test": "vitest run", "lint": "node lint.js", "typecheck": "node types.js"}
     package = {"private": True, "scripts": scripts, "devDependencies": {"vitest": "1"}}
     files = {"lint.js": "console.log('3 problems'); process.exit(1)", "types.js": WATCH}
