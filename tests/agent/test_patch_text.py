@@ -1,11 +1,11 @@
-"""What the CLI reports of a changed file becomes a bounded and inert unified diff, whatever it reports."""
+"""What the CLI reports of a tool: its text, and the changed file as a bounded and inert unified diff, whatever it reports."""
 
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.agent.translate import TEXT_LIMIT, patch_text
+from ralph_tui.agent.translate import TEXT_LIMIT, patch_text, result_text
 
 ANY = st.recursive(
     st.none() | st.integers() | st.text(alphabet="+- @a\r\n\x1b\u202e", max_size=6),
@@ -55,3 +55,8 @@ def test_a_long_diff_counts_what_it_leaves_out() -> None:
 def test_any_report_is_taken(report: Any) -> None:
     text = patch_text({"structuredPatch": report})
     assert not set(text) & set("\x1b\r\u202e")
+
+
+def test_what_the_cli_marks_for_the_model_is_shown_without_its_tag() -> None:
+    text = "File has not been read yet. Read it first before writing to it."
+    assert result_text(f"<tool_use_error>{text}</tool_use_error>") == text

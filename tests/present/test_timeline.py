@@ -329,9 +329,9 @@ def test_who_decided_about_a_call_is_told_and_a_host_is_no_call() -> None:
         timeline.feed(event)
     shown = [plain(entry_lines.line(entry, 0, 100, UNICODE)) for entry in timeline.entries]
     assert "npm publish" in shown[0]
-    assert "allowed by screen" in shown[0]
+    assert "allowed on the screen" in shown[0]
     assert shown[1].split()[1:3] == ["reach", "x.org"]
-    assert "Allowed once by screen" in detail_of(timeline.entries[0], UNICODE).text
+    assert "Allowed once on the screen" in detail_of(timeline.entries[0], UNICODE).text
     log = (
         CallDecision(
             tool="Bash", rule="ask-first", part="ls", scope="again", reason="it is listed"
@@ -340,7 +340,7 @@ def test_who_decided_about_a_call_is_told_and_a_host_is_no_call() -> None:
     )
     told = parts_text(guard_parts(log, UNICODE))
     assert "Guard log: 1 denial, 1 allowed on request" in told
-    assert "denied by terminal: not today" in told
+    assert "denied at the terminal: not today" in told
     assert "allowed earlier for the session" in told
 
 

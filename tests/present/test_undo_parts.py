@@ -46,7 +46,7 @@ def test_the_effect_names_the_commit_and_what_is_left() -> None:
     )
     done = Undone(preview=preview(files=one, commits_to="feature/x"), commit=HASH)
     assert undone_text(done) == (
-        "a is undone and pending again (1 file restored, commit 4f0c2a91bb on feature/x)."
+        "a is undone and pending again (1 file as before, commit 4f0c2a91bb on feature/x)."
     )
 
 

@@ -18,7 +18,7 @@ from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.events.deduplicate import Deduplicator
-from ralph_tui.present.events.event_sentences import Sentence, sentence_of
+from ralph_tui.present.events.event_sentences import Sentence, by_whom, sentence_of
 from ralph_tui.present.events.run_result import next_step, result_facts
 from ralph_tui.present.text.figures import money, tokens, zoned
 from ralph_tui.present.text.glyphs import UNICODE, Glyphs
@@ -224,7 +224,7 @@ def _tool_denied(p: EventPrinter, e: ev.ToolDenied) -> Iterator[LogLine]:
     p.calls[e.tool_id] = call
     part = f" in `{one_line(e.part, 80)}`" if e.part else ""
     advice = f" {p.glyphs.arrow} {one_line(e.instead, 200)}" if e.instead else ""
-    by = f" by {e.by}" if e.by else ""
+    by = f" {by_whom(e.by)}" if e.by else ""
     why = f"denied{by} ({e.rule}){part}: {one_line(e.reason, 200)}"
     yield log_line(
         f"{p.glyphs.denied} {_call_text(call)} {p.glyphs.between} {why}{advice}", "red", 1

@@ -69,13 +69,16 @@ _LEVEL = {
 
 
 def by_whom(by: str) -> str:
-    if by == AUTOMATIC:
-        return f"automatically ({by})"
-    return f"by {by}" if by else ""
+    return _WHERE.get(by, f"by {by}" if by else "")
 
 
-AUTOMATIC = "demo"
-"""The name under which the demo's automatic person decides."""
+_WHERE = {
+    "screen": "on the screen",
+    "terminal": "at the terminal",
+    "command": "with a command",
+    "file": "in the file",
+    "demo": "automatically (demo)",
+}
 
 
 def _loop_started(e: ev.LoopStarted) -> Sentence:

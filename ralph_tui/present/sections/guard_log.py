@@ -7,6 +7,7 @@ from ralph_tui.domain.formatting import duration, plural
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.run_history import BreakerChange, CallDecision
+from ralph_tui.present.events.event_sentences import by_whom
 from ralph_tui.present.sections.breaker_signals import breaker_parts
 from ralph_tui.present.text.figures import breaker_counts, clock, when
 from ralph_tui.present.text.glyphs import Glyphs
@@ -54,7 +55,7 @@ _SCOPES = {
 
 def _decision_part(ruling: CallDecision, glyphs: Glyphs) -> Part:
     iteration = f"iteration {ruling.iteration}" if ruling.iteration else "between iterations"
-    by = f" by {ruling.by}" if ruling.by else ""
+    by = f" {by_whom(ruling.by)}" if ruling.by else ""
     tone, rule, decided = Tone.WARN, ruling.reason, ""
     if ruling.scope is not None:
         tone, decided = Tone.OK, _SCOPES[ruling.scope] + by

@@ -65,6 +65,7 @@ def undo_parts(preview: UndoPreview, most: int) -> list[Part]:
 
 def undone_text(undone: Undone) -> str:
     preview = undone.preview
-    what = f"{plural(len(preview.files), 'file')} restored" if preview.files else "no file changed"
+    files = f"{plural(len(preview.files), 'file')} as before"
+    what = files if preview.files else "no file changed"
     commit = f", commit {undone.commit[:10]} on {preview.commits_to}" if undone.commit else ""
     return f"{preview.task_id} is undone and pending again ({what}{commit})."

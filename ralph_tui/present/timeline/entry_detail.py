@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from ralph_tui.domain.formatting import took
 from ralph_tui.domain.sanitize import head
 from ralph_tui.domain.verification.verification import receipt_facts
+from ralph_tui.present.events.event_sentences import by_whom
 from ralph_tui.present.text.figures import money
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.spans import Tone
@@ -150,7 +151,7 @@ def allowance_text(call: Call) -> str:
     e = call.allowance
     decided = "Allowed by an earlier answer in this session"
     if e.scope != "again":
-        decided = f"Allowed {'once' if e.scope == 'once' else 'for the session'} by {e.by}"
+        decided = f"Allowed {'once' if e.scope == 'once' else 'for the session'} {by_whom(e.by)}"
     return "\n".join(text for text in (f"Rule: {e.rule}", e.reason, decided) if text)
 
 
@@ -161,5 +162,5 @@ def denial_text(call: Call) -> str:
     e = call.denial
     lines = [f"Rule: {e.rule}", f"Part: {e.part}" if e.part else "", e.reason]
     lines.append(f"Instead: {e.instead}" if e.instead else "")
-    lines.append(f"Denied by {e.by}" if e.by else "")
+    lines.append(f"Denied {by_whom(e.by)}" if e.by else "")
     return "\n".join(text for text in lines if text)

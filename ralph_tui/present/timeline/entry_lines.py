@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from ralph_tui.domain.formatting import took
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
+from ralph_tui.present.events.event_sentences import by_whom
 from ralph_tui.present.text.glyphs import UNICODE, Glyphs
 from ralph_tui.present.text.markdown import hanging, markdown_lines
 from ralph_tui.present.text.spans import (
@@ -142,7 +143,7 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
     elif call.state is CallState.FAILED:
         note_tone = Tone.BAD
     elif call.allowance and not note:
-        note = f"allowed by {call.allowance.by}" if call.allowance.by else "allowed before"
+        note = f"allowed {by_whom(call.allowance.by)}" if call.allowance.by else "allowed before"
     elif call.rewrite:
         note = f"{glyphs.retry} rewritten  {note}".rstrip()
     # Shorter durations are meaningless.
