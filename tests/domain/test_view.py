@@ -85,10 +85,15 @@ def test_a_run_from_start_to_end() -> None:
     assert view.run_state is RunState.PAUSING, "a pause that was asked for stays in sight"
     view = fold([ev.LoopPaused(), ev.LoopResumed()], view)
     assert view.run_state is RunState.RUNNING
+    result = [
+        ev.GateStarted(task_id="validation"),
+        ev.GateFinished(task_id="validation", passed=True, reviewed=True),
+        ev.ValidationFinished(round=1, passed=True),
+    ]
     end = ev.LoopFinished(status=LoopStatus.COMPLETE, reason="done", exit_code=0)
-    view = fold([end], view)
+    view = fold([*result, end], view)
     assert view.run_state in ENDED
-    assert (view.exit_code, view.task_id) == (0, None)
+    assert (view.exit_code, view.task_id, view.gate_passed) == (0, None, True)
 
 
 def test_a_new_run_forgets_the_last_ones_end() -> None:

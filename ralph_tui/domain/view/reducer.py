@@ -317,6 +317,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[LoopView, Any], _Changes]] = {
     ev.GateChecked: _gate_checked,
     ev.GateFinished: _gate_finished,
     ev.ReviewFinished: _review_finished,
+    ev.ValidationFinished: lambda _, e: {"gate_passed": e.passed},
     ev.StepStarted: _step_started,
     ev.StepFinished: _step_finished,
     ev.LearningRecorded: lambda view, _: {"learnings": view.learnings + 1},
