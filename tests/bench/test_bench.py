@@ -12,6 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from tests.bench import lasting, long_journal, startup
+from tests.bench.gate import Gate
 from tests.bench.keys import paced
 from tests.bench.loops import ITERATIONS, NO_CHECK, UNIT_TESTS, Timed, bare_loop, ralph_loop
 from tests.bench.report import Row, in_turns, timed_row
@@ -91,6 +92,25 @@ def _common(before: str, after: str) -> int:
 def _as_cached(body: JsonValue) -> str:
     assert isinstance(body, dict)
     return json.dumps([body.get(part) for part in ("tools", "system", "messages")])
+
+
+def test_the_gate_against_the_check_alone(tmp_path: Path, rows: list[Row]) -> None:
+    gate = Gate(tmp_path / "project")
+    assert min(gate.in_place(), gate.check()) > 0  # the first of each also compiles
+    rows.append(
+        timed_row(
+            "a check in place",
+            *in_turns(gate.in_place, gate.check, ROUNDS),
+            "the check alone",
+            "≤ 1.05",
+        )
+    )
+    first, added = gate.judge_tree(), gate.worktree()
+    rows.append(
+        timed_row("the judge tree of 20,000 files, at first", first, added, "`git worktree add`")
+    )
+    later, peer = in_turns(gate.judge_tree, gate.worktree, LOOP_ROUNDS)
+    rows.append(timed_row("… for each later claim", later, peer, "`git worktree add`", "≤ 300 ms"))
 
 
 def test_first_paint_against_an_empty_app(tmp_path: Path, rows: list[Row]) -> None:
