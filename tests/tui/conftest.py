@@ -74,7 +74,7 @@ def seen_when_asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
     Without a terminal Textual renders each frame and throws it away: a third of the time of these tests.
     """
-    if "snap_compare" in request.fixturenames or request.node.get_closest_marker("drawn"):
+    if request.node.get_closest_marker("drawn"):
         return
     render = Compositor.render_update
 
