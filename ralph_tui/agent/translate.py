@@ -319,9 +319,8 @@ _HUNK_FIELDS = ("oldStart", "oldLines", "newStart", "newLines")
 
 
 def result_text(content: str | Iterable[Mapping[str, Any]] | None) -> str:
-    """Return the text of a tool result; other blocks appear as their type in brackets."""
+    """Return a tool result's text, without the CLI's tag for the model; other blocks appear as `[type]`."""
     if content is None or isinstance(content, str):
-        # the CLI marks its own errors for the model
         return (content or "").removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
     return "\n".join(
         str(block.get("text", "")) if block.get("type") == "text" else f"[{block.get('type')}]"

@@ -143,10 +143,6 @@ def _gate_started(view: LoopView, e: ev.GateStarted) -> _Changes:
     }
 
 
-def _gate_checked(view: LoopView, e: ev.GateChecked) -> _Changes:
-    return {"receipts": (*view.receipts, e.receipt)}
-
-
 def _gate_finished(view: LoopView, e: ev.GateFinished) -> _Changes:
     state = RunState.VERIFYING if e.reviewed else RunState.RUNNING
     return {
@@ -314,7 +310,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[LoopView, Any], _Changes]] = {
     ev.ToolDenied: lambda view, _: {"denials": view.denials + 1},
     ev.UsageReported: _usage_reported,
     ev.GateStarted: _gate_started,
-    ev.GateChecked: _gate_checked,
+    ev.GateChecked: lambda view, e: {"receipts": (*view.receipts, e.receipt)},
     ev.GateFinished: _gate_finished,
     ev.ReviewFinished: _review_finished,
     ev.ValidationFinished: lambda _, e: {"gate_passed": e.passed},
