@@ -115,7 +115,8 @@ class SnapshotStore:
 
     def take(self) -> str:
         self._prepare()
-        changed = self._changed_paths()
+        listed = self.git("ls-files", "--others", "--modified", "--exclude-standard", "-z")
+        changed = [path for path in listed.split("\0") if path]
         self._leave_out(changed)
         forced = self._newly_forced()
         changed = [path for path in (*changed, *forced) if path not in self.left_out]
@@ -131,10 +132,6 @@ class SnapshotStore:
         index = self._index()
         self._last = (index, tree) if index else None
         return tree
-
-    def _changed_paths(self) -> list[str]:
-        listed = self.git("ls-files", "--others", "--modified", "--exclude-standard", "-z")
-        return [path for path in listed.split("\0") if path]
 
     def _index(self) -> tuple[int, ...]:
         try:
@@ -233,7 +230,7 @@ class SnapshotStore:
 
     def _begun_iterations(self) -> dict[int, tuple[str, str]]:
         if self._begun is None:
-            self._begun = _tasks_of(self.points())
+            self._begun = {one.iteration: (one.task_id, one.run) for one in self.points()}
         return self._begun
 
     def forget_old(self) -> None:
@@ -246,7 +243,6 @@ class SnapshotStore:
             dropped = points[:-_POINTS_IF_LARGE]
         else:
             dropped = points[:-KEPT_POINTS] if len(points) > MAX_POINTS else ()
-        self._begun = _tasks_of(points)
         if dropped:
             self.forget(point.iteration for point in dropped)
             self.git("prune", "--expire=now")
@@ -302,11 +298,15 @@ class SnapshotStore:
         ]
         # Removals come first, because a file may replace a directory.
         lines.sort(key=lambda line: not line.startswith("0 "))
-        with _TemporaryIndex(self._git_dir) as index:
-            self.git("read-tree", tree, extra=index)
+        index = self._git_dir / f"copy-{os.getpid()}-{os.urandom(4).hex()}.index"
+        extra = {"GIT_INDEX_FILE": str(index)}
+        try:
+            self.git("read-tree", tree, extra=extra)
             words = ("update-index", "--replace", "-z", "--index-info")
-            self.git(*words, stdin="\0".join([*lines, ""]), extra=index)
-            return self.git("write-tree", extra=index).strip()
+            self.git(*words, stdin="\0".join([*lines, ""]), extra=extra)
+            return self.git("write-tree", extra=extra).strip()
+        finally:
+            index.unlink(missing_ok=True)
 
     def put(self, data: bytes, mode: str = "100644") -> Content:
         """Keep these bytes, and return them as the content of a path."""
@@ -439,32 +439,10 @@ _HINT = "Run `ralph doctor`, which checks for git."
 _LOCK_FILE = re.compile(rb"Unable to create '(/.*\.lock)': File exists")
 
 
-def _tasks_of(points: Iterable[Point]) -> dict[int, tuple[str, str]]:
-    return {point.iteration: (point.task_id, point.run) for point in points}
-
-
-class _TemporaryIndex:
-    """A second index, removed at the end."""
-
-    def __init__(self, git_dir: Path) -> None:
-        self._path = git_dir / f"copy-{os.getpid()}-{os.urandom(4).hex()}.index"
-
-    def __enter__(self) -> dict[str, str]:
-        return {"GIT_INDEX_FILE": str(self._path)}
-
-    def __exit__(self, *_: object) -> None:
-        self._path.unlink(missing_ok=True)
-
-
-class UndoPlan(NamedTuple):
-    """The changes that undo iterations, and the paths that have changed since."""
-
-    changed: Mapping[str, Content | None]
-    conflicts: tuple[str, ...]
-
-
-def plan_undo(current: Mapping[str, Content], undone: Iterable[Sequence[Difference]]) -> UndoPlan:
-    """Return the changes that undo these iterations. Pure.
+def plan_undo(
+    current: Mapping[str, Content], undone: Iterable[Sequence[Difference]]
+) -> tuple[Mapping[str, Content | None], tuple[str, ...]]:
+    """Return the changes that undo these iterations, and the paths that have changed since. Pure.
 
     A path is undone only if it is still as the iteration left it. A path that is already restored is left
     alone, so that an interrupted undo can be repeated.
@@ -482,4 +460,4 @@ def plan_undo(current: Mapping[str, Content], undone: Iterable[Sequence[Differen
             else:
                 conflicts[one.path] = None
     changed = {path: held for path, held in wanted.items() if current.get(path) != held}
-    return UndoPlan(changed, tuple(conflicts))
+    return changed, tuple(conflicts)

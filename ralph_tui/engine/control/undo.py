@@ -71,10 +71,10 @@ class Undo:
         task, undone = _chosen(docs.plan, points, wanted)
         _require_no_dependents(docs.plan, task)
         changes = [self._changes(point) for point in reversed(undone)]
-        found = plan_undo(self._store.contents(current), changes)
-        if found.conflicts:
-            raise RalphError(*self._conflict_message(found.conflicts, task, undone, points))
-        target = self._store.tree_with(current, found.changed) if found.changed else current
+        changed, conflicts = plan_undo(self._store.contents(current), changes)
+        if conflicts:
+            raise RalphError(*self._conflict_message(conflicts, task, undone, points))
+        target = self._store.tree_with(current, changed) if changed else current
         return UndoPreview(
             wanted=wanted,
             task_id=task.id,

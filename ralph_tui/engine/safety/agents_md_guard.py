@@ -22,7 +22,12 @@ class AgentsMdGuard:
     def review(self, call: ToolCall) -> Verdict | None:
         """Return a denial of an edit that makes the file too long, or None for any other call."""
         named = str(call.input.get("file_path", ""))
-        if call.name not in ("Write", "Edit") or not self._is_agents_md(named):
+        if call.name not in ("Write", "Edit") or not named:
+            return None
+        try:
+            if Path(self._path.parent, named).resolve() != self._path.resolve():
+                return None
+        except (OSError, ValueError, RuntimeError):
             return None
         before = self._text()
         why = complaint(before, _text_after(call, before))
@@ -41,12 +46,6 @@ class AgentsMdGuard:
         if lines <= MAX_LINES or lines <= before:
             return ""
         return f"AGENTS.md has {lines} lines now; it has at most {MAX_LINES}. {INSTEAD}"
-
-    def _is_agents_md(self, named: str) -> bool:
-        try:
-            return bool(named) and Path(self._path.parent, named).resolve() == self._path.resolve()
-        except (OSError, ValueError, RuntimeError):
-            return False
 
     def _text(self) -> str:
         try:

@@ -4,9 +4,8 @@ import asyncio
 import base64
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 HEAD_BYTES = 64 * 1024
 HEAD_SECONDS = 30.0
@@ -25,22 +24,6 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-@dataclass(frozen=True)
-class ProxyRequest:
-    """A client's request to the proxy.
-
-    Attributes:
-        tunnel: Whether the client wants a tunnel (CONNECT) instead of one plain HTTP exchange.
-        host: The host name, in lower case.
-        forwarded: The request head to send to the host; empty for a tunnel.
-    """
-
-    tunnel: bool
-    host: str
-    port: int
-    forwarded: bytes = b""
-
-
 def allowed(host: str, domains: tuple[str, ...]) -> bool:
     """Return whether a host is one of the domains; `*.example.com` is every host below example.com."""
     return any(
@@ -49,14 +32,15 @@ def allowed(host: str, domains: tuple[str, ...]) -> bool:
     )
 
 
-def parse(head: bytes) -> ProxyRequest:
+def parse(head: bytes) -> tuple[str, int, bytes]:
+    """Return the host in lower case, the port and the request head to send there; none for a tunnel (CONNECT)."""
     line, _, rest = head.decode("latin-1").partition("\r\n")
     method, target, version = line.split(" ")
     if method == "CONNECT":
         address = urlsplit(f"//{target}")
         if not address.hostname or not address.port:
             raise ValueError(target)
-        return ProxyRequest(tunnel=True, host=address.hostname.lower(), port=address.port)
+        return address.hostname.lower(), address.port, b""
     address = urlsplit(target)
     if not address.hostname or address.scheme not in _DEFAULT_PORTS:
         raise ValueError(target)
@@ -68,12 +52,7 @@ def parse(head: bytes) -> ProxyRequest:
     ]
     lines = (f"{method} {path} {version}", *kept, "Connection: close", "", "")
     port = address.port or _DEFAULT_PORTS[address.scheme]
-    return ProxyRequest(
-        tunnel=False,
-        host=address.hostname.lower(),
-        port=port,
-        forwarded="\r\n".join(lines).encode("latin-1"),
-    )
+    return address.hostname.lower(), port, "\r\n".join(lines).encode("latin-1")
 
 
 class SandboxRelays:
@@ -126,27 +105,27 @@ class SandboxRelays:
         try:
             async with asyncio.timeout(HEAD_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
-            asked = parse(head)
+            host, port, forwarded = parse(head)
         except (ValueError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             writer.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
             return
-        if not allowed(asked.host, self._domains):
-            writer.write(_REFUSED.format(host=asked.host).encode())
+        if not allowed(host, self._domains):
+            writer.write(_REFUSED.format(host=host).encode())
             return
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                far = await _connect(asked.host, asked.port)
+                far = await _connect(host, port)
         except (
             OSError,
             ValueError,
             asyncio.IncompleteReadError,
             asyncio.LimitOverrunError,
         ) as error:
-            writer.write(_UNREACHABLE.format(host=asked.host, error=error).encode())
+            writer.write(_UNREACHABLE.format(host=host, error=error).encode())
             return
-        if asked.tunnel:
+        if not forwarded:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        far[1].write(asked.forwarded)
+        far[1].write(forwarded)
         await _relay((reader, writer), far)
 
 
@@ -158,9 +137,11 @@ async def _connect(host: str, port: int) -> Streams:
         return await asyncio.open_connection(host, port)
     address = urlsplit(upstream if "//" in upstream else f"//{upstream}")
     reader, writer = await asyncio.open_connection(address.hostname, address.port or 80)
-    writer.write(
-        f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{_proxy_authorization(address)}\r\n".encode()
-    )
+    lines = f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n"
+    if address.username:
+        words = f"{unquote(address.username)}:{unquote(address.password or '')}"
+        lines += f"Proxy-Authorization: Basic {base64.b64encode(words.encode()).decode()}\r\n"
+    writer.write(f"{lines}\r\n".encode())
     try:
         answer = await reader.readuntil(b"\r\n\r\n")
     except BaseException:
@@ -170,13 +151,6 @@ async def _connect(host: str, port: int) -> Streams:
         writer.close()
         raise OSError(f"the proxy answered {answer.decode('latin-1').splitlines()[0]}")
     return reader, writer
-
-
-def _proxy_authorization(address: SplitResult) -> str:
-    if not address.username:
-        return ""
-    words = f"{unquote(address.username)}:{unquote(address.password or '')}"
-    return f"Proxy-Authorization: Basic {base64.b64encode(words.encode()).decode()}\r\n"
 
 
 async def _relay(near: Streams, far: Streams) -> None:

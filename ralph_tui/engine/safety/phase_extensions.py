@@ -81,8 +81,13 @@ def check_extras(
 def prepared_servers(extras: PhaseExtras) -> dict[str, McpServer]:
     """Return the servers for the CLI, which fills in the variables, so that no argument contains a secret."""
 
+    def for_cli(piece: str | Reference) -> str:
+        if isinstance(piece, Reference):
+            return f"${{{_name_for_cli(piece)}}}"
+        return piece.replace("${", f"${{{BRACE}}}")
+
     def renamed(texts: Mapping[str, str]) -> dict[str, str]:
-        return {name: "".join(map(_for_cli, pieces(text))) for name, text in texts.items()}
+        return {name: "".join(map(for_cli, pieces(text))) for name, text in texts.items()}
 
     return {
         name: server.model_copy(
@@ -90,12 +95,6 @@ def prepared_servers(extras: PhaseExtras) -> dict[str, McpServer]:
         )
         for name, server in extras.mcp_servers.items()
     }
-
-
-def _for_cli(piece: str | Reference) -> str:
-    if isinstance(piece, Reference):
-        return f"${{{_name_for_cli(piece)}}}"
-    return piece.replace("${", f"${{{BRACE}}}")
 
 
 def _name_for_cli(reference: Reference) -> str:

@@ -78,15 +78,11 @@ def end_marked(name: str, value: str, *, grace: float = GRACE_SECONDS) -> int:
         ended += len(victims)
         for sent in (signal.SIGTERM, signal.SIGKILL):
             for victim in victims:
-                _send(victim, sent)
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(victim, sent)
             if _wait_until_gone(name, value, victims, grace):
                 break
     return ended
-
-
-def _send(pid: int, sent: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, sent)
 
 
 def _wait_until_gone(name: str, value: str, victims: list[int], grace: float) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
@@ -13,7 +14,6 @@ from ralph_tui.engine.safety.processes import MarkedProcess
 from ralph_tui.engine.safety.repository_status import repository_notices
 from ralph_tui.guard.repository.changes import (
     Change,
-    Item,
     OwnCommit,
     Snapshot,
     compare,
@@ -189,19 +189,22 @@ class RepositoryGuard:
         if before is None:
             self._stop(change)
             return
-        ending = await asyncio.to_thread(self._ending, change, before)
+        ends = partial(ends_run, before=before, follows=self._watch.follows)
+        ending = Change(await asyncio.to_thread(lambda: tuple(filter(ends, change.items))))
         if ending.items:
             self._stop(ending)
         event = await asyncio.to_thread(self._event_of, change, ending, before)
         if event.commits or event.summary:
             self._emit(event)
 
-    def _ending(self, change: Change, before: Snapshot) -> Change:
-        """Return what ends the run. Blocks."""
-        return Change(tuple(i for i in change.items if ends_run(i, before, self._watch.follows)))
-
     def _stop(self, change: Change) -> None:
-        end = _end_by_person(change) if change.by_person else _end_by_change(change)
+        end = _end_by_change(change)
+        if change.by_person:
+            end = stopped_end(
+                f"you changed what the agent is working on: {change.summary}",
+                "Run again to continue from here. During a run, you can commit."
+                " Pause the run before you switch branches, reset or stash.",
+            )
         self._pending_end = self._pending_end or end
         for item in change.items:
             back = f" To restore it: {item.restore}" if item.restore else ""
@@ -209,7 +212,12 @@ class RepositoryGuard:
 
     def _event_of(self, change: Change, ending: Change, before: Snapshot) -> ev.RepositoryChanged:
         """Return the event for changes that do not end the run. Blocks."""
-        others = [i for i in change.items if i not in ending.items and self._is_news(i)]
+        others = []
+        for item in change.items:
+            place = item.part if item.part.startswith("refs/") else item.text
+            if item not in ending.items and (item.matters or place not in self._reported):
+                others.append(item)
+                self._reported |= set() if item.matters else {place}
         moved = next((i for i in others if i.part in (before.head, "HEAD")), None)
         if moved is None:
             return ev.RepositoryChanged(summary=Change(tuple(others)).summary)
@@ -221,14 +229,6 @@ class RepositoryGuard:
             summary=Change(beside).summary,
         )
 
-    def _is_news(self, item: Item) -> bool:
-        if item.matters:
-            return True
-        place = item.part if item.part.startswith("refs/") else item.text
-        known = place in self._reported
-        self._reported.add(place)
-        return not known
-
 
 def _end_by_change(change: Change) -> End:
     back = change.restore
@@ -238,12 +238,4 @@ def _end_by_change(change: Change) -> End:
     return stopped_end(
         f"the repository changed while the agent worked: {change.summary}",
         f"{who}{'restore' if who else 'Restore'} the repository: {back}",
-    )
-
-
-def _end_by_person(change: Change) -> End:
-    return stopped_end(
-        f"you changed what the agent is working on: {change.summary}",
-        "Run again to continue from here. During a run, you can commit."
-        " Pause the run before you switch branches, reset or stash.",
     )
