@@ -21,7 +21,7 @@ from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.run import webhook as posting
 from ralph_tui.engine.run.notifications import Notification, NotificationSandbox, Notifier
-from ralph_tui.engine.run.webhook import Webhook, WebhookError, webhook_of
+from ralph_tui.engine.run.webhook import Webhook, webhook_of
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
 from tests.harness.waiting import until
@@ -188,8 +188,7 @@ async def test_what_does_not_arrive_is_a_notice_and_no_more(tmp_path: Path) -> N
 )
 async def test_an_answer_that_is_no_success_has_a_reason(answer: bytes, why: str) -> None:
     async with hook_of(answer) as hook:
-        with pytest.raises(WebhookError, match=why):
-            await Webhook(hook.address).post(b"{}\n")
+        assert await Webhook(hook.address).post(b"{}\n") == why
 
 
 async def test_a_webhook_that_is_not_there_or_silent_is_given_up(
@@ -197,8 +196,7 @@ async def test_a_webhook_that_is_not_there_or_silent_is_given_up(
 ) -> None:
     async with hook_of() as hook:
         address = hook.address
-    with pytest.raises(WebhookError, match="connection attempts failed"):
-        await Webhook(address).post(b"{}\n")
+    assert "connection attempts failed" in await Webhook(address).post(b"{}\n")
     monkeypatch.setattr(posting, "SECONDS", 0.1)
     gone = asyncio.Event()
 
@@ -210,8 +208,8 @@ async def test_a_webhook_that_is_not_there_or_silent_is_given_up(
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
-        with pytest.raises(WebhookError, match="no response within"):
-            await Webhook(f"http://127.0.0.1:{port}/").post(b"{}\n")
+        posted = await Webhook(f"http://127.0.0.1:{port}/").post(b"{}\n")
+        assert posted.startswith("no response within")
         await gone.wait()
 
 

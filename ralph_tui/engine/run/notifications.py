@@ -26,7 +26,7 @@ from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import DECISIONS, Phase
 from ralph_tui.domain.redaction import redact
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.run.webhook import Webhook, WebhookError
+from ralph_tui.engine.run.webhook import Webhook
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.check_command import run_command
@@ -120,20 +120,17 @@ class NotificationSandbox:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[CommandSandbox]:
-        sandbox = self._sandbox()
+        """Open a separate sandbox, since the run's is closed before the end of the run is reported."""
+        # The agent may have written the command's script, and its changes would now count as the person's.
+        root, held = self.project.root, self.held
+        own = await asyncio.to_thread(os.path.realpath, root)
+        closed = held and held.model_copy(update={"deny_write": (*held.deny_write, own)})
+        sandbox = CommandSandbox(root, closed, self.settings.safety.sandbox_exceptions)
         await sandbox.open()
         try:
             yield sandbox
         finally:
             await asyncio.shield(sandbox.close())
-
-    def _sandbox(self) -> CommandSandbox:
-        """Make a separate sandbox, since the run's is closed before the end of the run is reported."""
-        # The agent may have written the command's script, and its changes would now count as the person's.
-        root, held = self.project.root, self.held
-        own = os.path.realpath(root)
-        closed = held and held.model_copy(update={"deny_write": (*held.deny_write, own)})
-        return CommandSandbox(root, closed, self.settings.safety.sandbox_exceptions)
 
     def environment(self) -> Mapping[str, str]:
         policy = guard_policy(self.project, self.settings, Phase.BUILDING)
@@ -151,21 +148,11 @@ async def deliver(
     targets = [f"`{one_line(command, 80)}`" for command in commands]
     async with asyncio.TaskGroup() as group:
         ran = group.create_task(_run_all(commands, body, room))
-        posted = group.create_task(_post(webhook, body))
+        posted = group.create_task(webhook.post(body)) if webhook is not None else None
     failures = dict(zip(targets, ran.result(), strict=True))
-    if webhook is not None:
+    if webhook is not None and posted is not None:
         failures[f"the webhook at {webhook.host}"] = posted.result()
     return failures
-
-
-async def _post(webhook: Webhook | None, body: bytes) -> str:
-    if webhook is None:
-        return ""
-    try:
-        await webhook.post(body)
-    except WebhookError as error:
-        return str(error)
-    return ""
 
 
 async def _run_all(commands: Sequence[str], body: bytes, room: NotificationSandbox) -> list[str]:

@@ -14,7 +14,6 @@ from ralph_tui.domain.plan.import_preview import ImportedCommand, ImportPreview
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.domain.verification.verification import GateResult, TaskVerification
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.import_sources import LoadedFile, load_sources
@@ -170,7 +169,11 @@ class PlanImport:
                         f"the guard takes more than {GUARD_SECONDS} seconds to check its commands"
                     )
                     raise InteropError(self._incoming[0].name, 0, what, "Split the file.")
-                self._verdicts[command] = _judged(command, judge(command))
+                verdict = judge(command)
+                reason = one_line(verdict.message, 300) if verdict.reason else ""
+                self._verdicts[command] = ImportedCommand(
+                    task_id="", command=command, verdict=verdict.decision, reason=reason
+                )
 
 
 def _require_foreign(project: Project, files: Sequence[LoadedFile]) -> None:
@@ -185,13 +188,6 @@ def _require_foreign(project: Project, files: Sequence[LoadedFile]) -> None:
                 "ralph writes this file from the plan, so there is nothing to import",
                 "Change the plan with `ralph edit` or `ralph add`.",
             )
-
-
-def _judged(command: str, verdict: Verdict) -> ImportedCommand:
-    reason = verdict.message if verdict.reason else ""
-    return ImportedCommand(
-        task_id="", command=command, verdict=verdict.decision, reason=one_line(reason, 300)
-    )
 
 
 def _reopened(plan: ImplementationPlan, failed: set[str]) -> ImplementationPlan:

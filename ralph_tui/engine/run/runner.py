@@ -6,7 +6,7 @@ import math
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
@@ -274,7 +274,14 @@ class Runner:
         watchdog = Watchdog(self._run_id)
         watchdog.start()
         follower = asyncio.create_task(self._project_state.follow(), name="ralph-follow")
-        follower.add_done_callback(self._report_watcher_failure)
+
+        def report(watched: asyncio.Task[None]) -> None:
+            error = None if watched.cancelled() else watched.exception()
+            if error is not None:
+                text = f"Changes by other programs will now be noticed late: {error}"
+                self._bus.emit(ev.Notice(level="error", text=text))
+
+        follower.add_done_callback(report)
         beside = self._services.beside or no_background
         companion = asyncio.create_task(beside(self._bus.emit), name="ralph-beside")
         warming = asyncio.create_task(self._commands.warm_up(), name="ralph-guard")
@@ -305,12 +312,6 @@ class Runner:
             left.push_async_callback(asyncio.to_thread, end_marked, RUN_MARK, self._run_id)
             if self._agent is not None:
                 left.push_async_callback(self._agent.close)
-
-    def _report_watcher_failure(self, follower: asyncio.Task[None]) -> None:
-        error = None if follower.cancelled() else follower.exception()
-        if error is not None:
-            text = f"Changes by other programs will now be noticed late: {error}"
-            self._bus.emit(ev.Notice(level="error", text=text))
 
     @contextlib.asynccontextmanager
     async def _stage(self, phase: Phase) -> AsyncIterator[Stage]:
@@ -450,7 +451,9 @@ async def _run_locked(
     lock = LoopLock(project.layout)
     await asyncio.to_thread(lock.acquire, run_id, confined=is_held)
     try:
-        journal = await asyncio.to_thread(_open_journal, project)
+        await asyncio.to_thread(project.transact, lambda docs: docs)  # creates ralph's own copies
+        await asyncio.to_thread(move_journal, project.layout)
+        journal = await asyncio.to_thread(JournalWriter, project.layout.events)
         bus = EventBus(journal, sink)
         bus.start()
         for text in journal.damage:
@@ -459,7 +462,17 @@ async def _run_locked(
         files = RunFiles(project.layout, wanted)
         bus.subscribe("run files", files.note)
         files.begin(lambda text: bus.emit(ev.Notice(level="warning", text=text)))
-        notifier = _notifier(project, services, request, confinement, {RUN_MARK: run_id})
+        settings, everything = services.settings, services.everything
+        notifier = Notifier(
+            settings.notify,
+            webhook_of(settings.notify.webhook, everything),
+            NotificationSandbox(
+                project, settings, confinement.sandbox, everything, {RUN_MARK: run_id}
+            ),
+            project=settings.project.name or project.root.resolve().name,
+            feature=project.layout.feature,
+            waits=request.interactive,
+        )
         bus.subscribe("notifications", notifier.note)
         notifier.begin(bus.emit)
         try:
@@ -486,30 +499,6 @@ async def _run_locked(
 def _warm_up(services: RunServices) -> None:
     with contextlib.suppress(ImportError):  # reported when the agent is made
         services.warm_up()
-
-
-def _notifier(
-    project: Project,
-    services: RunServices,
-    request: RunRequest,
-    confinement: Confinement,
-    marks: Mapping[str, str],
-) -> Notifier:
-    settings, everything = services.settings, services.everything
-    return Notifier(
-        settings.notify,
-        webhook_of(settings.notify.webhook, everything),
-        NotificationSandbox(project, settings, confinement.sandbox, everything, marks),
-        project=settings.project.name or project.root.resolve().name,
-        feature=project.layout.feature,
-        waits=request.interactive,
-    )
-
-
-def _open_journal(project: Project) -> JournalWriter:
-    project.transact(lambda docs: docs)  # creates the directory of ralph's own copies
-    move_journal(project.layout)
-    return JournalWriter(project.layout.events)
 
 
 def _check_before_start(project: Project, services: RunServices, request: RunRequest) -> Phase:

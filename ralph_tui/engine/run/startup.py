@@ -14,7 +14,6 @@ from ralph_tui.engine.session.iteration_guidance import with_guidance_used
 from ralph_tui.store.feature_choice import checked_out
 from ralph_tui.store.journal.event_scanner import Scan
 from ralph_tui.store.journal.journal import last_run
-from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Documents, Outcome, Project
 
 RESET = "--reset-circuit"
@@ -143,6 +142,12 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
     context, capacity = settings.context, settings.context.capacity_tokens
     plans = docs.state.current_phase in (Phase.DISCOVERY, Phase.PLANNING)
     builds = docs.state.current_phase is Phase.BUILDING
+    validated = docs.state.current_phase is Phase.VALIDATION and not docs.state.awaits_decision
+    report = project.read_report() if validated else None
+    ends, begun = [], last_run(project.layout.events)
+    if begun is not None and begun[1].feature == project.layout.feature:
+        found = Scan(project.layout.events, ("loop_finished",), start=begun[0])
+        ends = [one.event for one in found]
     return ev.ProjectRead(
         project=settings.project.name or project.root.resolve().name,
         phase=docs.state.current_phase,
@@ -157,26 +162,11 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
         model=settings.models.planning if plans else settings.models.primary,
         checks=checks_of(project.root, settings),
         unworkable=docs.plan.why_unworkable() if builds else "",
-        finished=_is_finished(project, docs),
+        finished=report is not None and report.confirms(docs.plan),
         awaits=asked.kind if asked is not None and asked.approved is None else None,
-        last=_last_end(project.layout),
+        last=ends[-1] if ends and isinstance(ends[-1], ev.LoopFinished) else None,
         feature=docs.feature,
         features=len(docs.project.features),
         request=docs.state.request,
         branch=checked_out(project.root),
     )
-
-
-def _last_end(layout: Layout) -> ev.LoopFinished | None:
-    begun = last_run(layout.events)
-    if begun is None or begun[1].feature != layout.feature:
-        return None
-    ends = [found.event for found in Scan(layout.events, ("loop_finished",), start=begun[0])]
-    return ends[-1] if ends and isinstance(ends[-1], ev.LoopFinished) else None
-
-
-def _is_finished(project: Project, docs: Documents) -> bool:
-    if docs.state.current_phase is not Phase.VALIDATION or docs.state.awaits_decision:
-        return False
-    report = project.read_report()
-    return report is not None and report.confirms(docs.plan)

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from ralph_tui import __version__
 from ralph_tui.domain.errors import ConfigError
@@ -27,10 +27,6 @@ _SETTING = "notify.webhook"
 _SECRET_PATH_LENGTH = 20
 
 
-class WebhookError(Exception):
-    """Raised when a post fails; its message contains no secret."""
-
-
 class Webhook:
     """A web address to post to; only its host is ever shown."""
 
@@ -44,11 +40,13 @@ class Webhook:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        target = _target(self._parts)
+        query = f"?{self._parts.query}" if self._parts.query else ""
+        target = f"{self._parts.path or '/'}{query}"
         values = tuple(value for value in self._values if len(value) >= MIN_VALUE)
         return (*values, target) if len(target) >= _SECRET_PATH_LENGTH else values
 
-    async def post(self, body: bytes) -> None:
+    async def post(self, body: bytes) -> str:
+        """Return why the post failed, without a secret; empty on success."""
         import httpx
 
         context = await asyncio.to_thread(ssl.create_default_context)
@@ -63,19 +61,14 @@ class Webhook:
             ):
                 status = response.status_code
         except (TimeoutError, httpx.TimeoutException):
-            raise WebhookError(f"no response within {duration(SECONDS)}") from None
+            return f"no response within {duration(SECONDS)}"
         except httpx.ConnectError as error:
-            raise WebhookError(one_line(str(error), 200)) from None
+            return one_line(str(error), 200)
         except httpx.HTTPError:
-            raise WebhookError("no HTTP response") from None
+            return "no HTTP response"
         if 300 <= status < 400:
-            raise WebhookError(f"a redirect (status {status}), which ralph does not follow")
-        if not 200 <= status < 300:
-            raise WebhookError(f"status {status}")
-
-
-def _target(parts: SplitResult) -> str:
-    return f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+            return f"a redirect (status {status}), which ralph does not follow"
+        return "" if 200 <= status < 300 else f"status {status}"
 
 
 def webhook_of(written: str, environ: Mapping[str, str]) -> Webhook | None:
