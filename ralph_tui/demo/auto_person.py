@@ -8,7 +8,7 @@ something.
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
 from ralph_tui.demo.scenario import Guidance, Persona
@@ -116,7 +116,9 @@ class AutoPerson:
                 docs = None  # a file is being edited, which the loop reports; another change will follow
             if docs is not None and await self._act(docs, emit):
                 continue
-            await self._wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.seconds_left):
+                    await self._changed.wait()
 
     async def _act(self, docs: Documents, emit: EventSink) -> bool:
         self._update_pending(docs, emit)
@@ -128,15 +130,10 @@ class AutoPerson:
                 await self._attempt(lambda g=guidance: self._controls.inject(g.say), emit)  # type: ignore[misc]  # the default binds the loop's value
         if self._pending is None or self.seconds_left != 0:
             return False
-        await self._answer(self._pending, emit)
+        pending = self._pending
+        if not await self._attempt(lambda: self._send(pending), emit):
+            self._left_alone = pending.key
         return True
-
-    async def _wait(self) -> None:
-        try:
-            async with asyncio.timeout(self.seconds_left):
-                await self._changed.wait()
-        except TimeoutError:
-            return
 
     def _update_pending(self, docs: Documents, emit: EventSink) -> None:
         before, self._pending = self._pending, awaited_answer(docs)
@@ -150,10 +147,6 @@ class AutoPerson:
             emit(Notice(level="info", text=text))
         elif before.tasks != now.tasks:
             self.yield_to_person()  # a person is editing the plan
-
-    async def _answer(self, pending: AwaitedAnswer, emit: EventSink) -> None:
-        if not await self._attempt(lambda: self._send(pending), emit):
-            self._left_alone = pending.key
 
     async def _attempt(self, request: Callable[[], object], emit: EventSink) -> bool:
         try:

@@ -1,14 +1,13 @@
 """Send one turn over a connection, at its pace and with its fault."""
 
 import json
-from dataclasses import dataclass
 from http import HTTPStatus
 
 from pydantic import JsonValue
 
 from ralph_tui.demo import messages
 from ralph_tui.demo.http import Reply
-from ralph_tui.demo.scenario import Fault, Turn, Usage
+from ralph_tui.demo.scenario import Fault, Usage
 
 _BREAKS = frozenset({"stall", "cut", "malformed", "error_event"})
 PADDING = "x"
@@ -16,22 +15,17 @@ _PORTAL = b"<!doctype html><html><body><h1>Sign in to use this network</h1></bod
 _BROKEN_EVENT = b'event: content_block_delta\ndata: {"type": "content_block_del\n\n'
 
 
-@dataclass(frozen=True)
-class PlannedReply:
-    """Everything needed to answer one request. Times are in real seconds."""
-
-    turn: Turn
-    fault: Fault | None
-    usage: Usage
-    key: str
-    model: str
-    streamed: bool
-    wait: float
-    pace: float
-
-
-async def play(planned: PlannedReply, reply: Reply) -> None:
-    fault = planned.fault
+async def play(
+    answer: messages.Json,
+    usage: Usage,
+    fault: Fault | None,
+    reply: Reply,
+    *,
+    streamed: bool,
+    wait: float,
+    pace: float,
+) -> None:
+    """Answer one request; `wait` and `pace` are in real seconds."""
     match fault.kind if fault else None:
         case "status":
             assert fault
@@ -43,8 +37,11 @@ async def play(planned: PlannedReply, reply: Reply) -> None:
         case "portal":
             await reply.send(_PORTAL, "text/html")
         case _:
-            await reply.pause(planned.wait)
-            await _send_turn(planned, reply)
+            await reply.pause(wait)
+            if streamed:
+                await _stream(answer, usage, fault, reply, pace)
+            else:
+                await _send_whole(answer, fault, reply)
 
 
 async def _refuse(fault: Fault, reply: Reply) -> None:
@@ -56,21 +53,16 @@ async def _refuse(fault: Fault, reply: Reply) -> None:
     await reply.send_json(status, messages.error_json(status, text), headers)
 
 
-async def _send_turn(planned: PlannedReply, reply: Reply) -> None:
-    turn, fault = planned.turn, planned.fault
-    if fault and fault.kind == "huge":
-        turn = turn.model_copy(update={"say": turn.say + PADDING * fault.size})
-    answer = messages.message(turn, key=planned.key, model=planned.model, usage=planned.usage)
-    if not planned.streamed:
-        await _send_whole(answer, fault, reply)
-        return
-    events = list(messages.stream_events(answer, planned.usage))
+async def _stream(
+    answer: messages.Json, usage: Usage, fault: Fault | None, reply: Reply, pace: float
+) -> None:
+    events = list(messages.stream_events(answer, usage))
     breaks = fault is not None and fault.kind in _BREAKS
     await reply.begin_stream()
     for event in events[: len(events) // 2] if breaks else events:
         await reply.send_chunk(messages.encode_event(event))
         if event["type"] == "content_block_delta":
-            await reply.pause(planned.pace)
+            await reply.pause(pace)
         if fault and fault.kind == "slow":
             await reply.pause(fault.seconds)
     if fault and breaks:

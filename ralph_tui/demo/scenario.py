@@ -197,7 +197,23 @@ class Turn(Model):
 
     @property
     def calls(self) -> tuple[ToolUse, ...]:
-        return (*_file_calls(self), *_bash_calls(self.bash), *_ralph_calls(self.ralph), *self.tools)
+        calls = [ToolUse(name="Read", input={"file_path": path}) for path in self.read]
+        calls += [
+            ToolUse(name="Write", input={"file_path": w.path, "content": w.content})
+            for w in self.write
+        ]
+        calls += [
+            ToolUse(
+                name="Edit", input={"file_path": e.path, "old_string": e.old, "new_string": e.new}
+            )
+            for e in self.edit
+        ]
+        if self.bash is not None:
+            run = RunBash(command=self.bash) if isinstance(self.bash, str) else self.bash
+            calls.append(ToolUse(name="Bash", input=run.model_dump(exclude_none=True)))
+        own = {self.ralph: {}} if isinstance(self.ralph, str) else self.ralph or {}
+        calls += [ToolUse(name=f"mcp__ralph__ralph_{name}", input=own[name]) for name in own]
+        return (*calls, *self.tools)
 
     def fault_for(self, attempt: int) -> Fault | None:
         """Return the fault for the request with this number, counted from 0, or None."""
@@ -277,29 +293,3 @@ class Scenario(Model):
     """The default for turns. Without it, a quarter of the request's bytes."""
     output: Count | None = None
     scripts: Annotated[tuple[TurnScript, ...], Field(min_length=1)]
-
-
-def _file_calls(turn: Turn) -> list[ToolUse]:
-    calls = [ToolUse(name="Read", input={"file_path": path}) for path in turn.read]
-    calls += [
-        ToolUse(name="Write", input={"file_path": w.path, "content": w.content}) for w in turn.write
-    ]
-    calls += [
-        ToolUse(name="Edit", input={"file_path": e.path, "old_string": e.old, "new_string": e.new})
-        for e in turn.edit
-    ]
-    return calls
-
-
-def _bash_calls(bash: str | RunBash | None) -> list[ToolUse]:
-    if bash is None:
-        return []
-    run = RunBash(command=bash) if isinstance(bash, str) else bash
-    return [ToolUse(name="Bash", input=run.model_dump(exclude_none=True))]
-
-
-def _ralph_calls(ralph: str | dict[str, dict[str, JsonValue]] | None) -> list[ToolUse]:
-    if ralph is None:
-        return []
-    calls = {ralph: {}} if isinstance(ralph, str) else ralph
-    return [ToolUse(name=f"mcp__ralph__ralph_{name}", input=given) for name, given in calls.items()]

@@ -94,7 +94,8 @@ def _validation_message(root: yaml.Node, source: str, error: ValidationError) ->
     what = f"`{missing}` is missing" if missing else message[:1].lower() + message[1:]
     if worst["type"] == "extra_forbidden":
         what = "this key does not exist here"
-    return f"{source}, line {line}, `{_dotted(path)}`: {what}."
+    dotted = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return f"{source}, line {line}, `{dotted.lstrip('.') or 'scenario'}`: {what}."
 
 
 def _locate(node: yaml.Node, loc: Sequence[int | str]) -> tuple[int, list[int | str]]:
@@ -103,21 +104,14 @@ def _locate(node: yaml.Node, loc: Sequence[int | str]) -> tuple[int, list[int | 
         if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
             node = node.value[step]
             line = node.start_mark.line + 1
-        elif isinstance(node, yaml.MappingNode) and (pair := _pair(node, step)):
+        elif isinstance(node, yaml.MappingNode) and (
+            pair := next((pair for pair in node.value if pair[0].value == str(step)), None)
+        ):
             line, node = pair[0].start_mark.line + 1, pair[1]
         else:
             continue  # the name of a union member, or a missing key
         path.append(step)
     return line, path
-
-
-def _pair(node: yaml.MappingNode, key: int | str) -> tuple[yaml.Node, yaml.Node] | None:
-    return next(((k, v) for k, v in node.value if k.value == str(key)), None)
-
-
-def _dotted(path: Sequence[int | str]) -> str:
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return text.lstrip(".") or "scenario"
 
 
 def _yaml_place(source: str, error: yaml.YAMLError) -> str:

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from ralph_tui.demo import messages, playback
 from ralph_tui.demo.http import BadRequestError, Reply, Request, read_request
 from ralph_tui.demo.scenario import Scenario, Turn, TurnScript
-from ralph_tui.demo.turn_selection import Choice, Step, choose, read_steps
+from ralph_tui.demo.turn_selection import choose, read_steps
 
 DUMMY_KEY = "sk-ant-ralph-demo-no-key"
 
@@ -224,32 +224,22 @@ class ModelServer:
         conversation = _digest(request.headers.get("x-claude-code-session-id", ""), opening)
         choice = choose(self.scenario, steps, lambda script: self._may_begin(script, conversation))
         if choice:
-            await self._play(request, body, reply, choice, f"{conversation}{len(steps)}")
+            label = choice.script.label
+            key = _digest(f"{conversation}{len(steps)}", label, str(choice.index))
+            attempt = self._attempts[key]
+            self._attempts[key] += 1
+            self._record(request, body, script=label, turn=choice.index, attempt=attempt)
+            await self._send(choice.turn, request, body, reply, _digest(key, str(attempt)), attempt)
             return
         self._record(request, body)
-        text = playback.side_answer(body) or self._record_unmatched(steps[-1])
+        said = playback.side_answer(body)
+        if said is None:
+            asked = steps[-1].results or steps[-1].user
+            said = f"No script covers: {asked[:_UNMATCHED_SHOWN]}"
+            self.unmatched.append(said)
         await self._send(
-            Turn(say=text), request, body, reply, _digest(conversation, str(len(steps)))
+            Turn(say=said), request, body, reply, _digest(conversation, str(len(steps)))
         )
-
-    def _record_unmatched(self, step: Step) -> str:
-        text = f"No script covers: {(step.results or step.user)[:_UNMATCHED_SHOWN]}"
-        self.unmatched.append(text)
-        return text
-
-    async def _play(
-        self,
-        request: Request,
-        body: dict[str, JsonValue],
-        reply: Reply,
-        choice: Choice,
-        place: str,
-    ) -> None:
-        key = _digest(place, choice.script.label, str(choice.index))
-        attempt = self._attempts[key]
-        self._attempts[key] += 1
-        self._record(request, body, script=choice.script.label, turn=choice.index, attempt=attempt)
-        await self._send(choice.turn, request, body, reply, _digest(key, str(attempt)), attempt)
 
     async def _send(
         self,
@@ -265,22 +255,21 @@ class ModelServer:
             turn,
             self.scenario,
             body_bytes=len(request.body),
-            first=isinstance(sent, list) and not any(_is_assistant(m) for m in sent),
+            first=isinstance(sent, list)
+            and not any(isinstance(m, dict) and m.get("role") == "assistant" for m in sent),
         )
-        planned = playback.PlannedReply(
-            turn=turn,
-            fault=turn.fault_for(attempt),
-            usage=usage,
-            key=key,
-            model=str(body.get("model", "")),
+        fault = turn.fault_for(attempt)
+        if fault and fault.kind == "huge":
+            turn = turn.model_copy(update={"say": turn.say + playback.PADDING * fault.size})
+        await playback.play(
+            messages.message(turn, key=key, model=str(body.get("model", "")), usage=usage),
+            usage,
+            fault,
+            reply,
             streamed=body.get("stream") is True,
-            wait=self._scaled(turn.wait, self.scenario.wait),
-            pace=self._scaled(turn.pace, self.scenario.pace),
+            wait=(self.scenario.wait if turn.wait is None else turn.wait) / self.speed,
+            pace=(self.scenario.pace if turn.pace is None else turn.pace) / self.speed,
         )
-        await playback.play(planned, reply)
-
-    def _scaled(self, own: float | None, default: float) -> float:
-        return (default if own is None else own) / self.speed
 
     def _may_begin(self, script: TurnScript, conversation: str) -> bool:
         if script.times is None:
@@ -299,10 +288,6 @@ def _parsed(request: Request) -> dict[str, JsonValue]:
     if not isinstance(body, dict):
         raise BadRequestError(HTTPStatus.BAD_REQUEST, "the body is not a JSON object")
     return body
-
-
-def _is_assistant(message: JsonValue) -> bool:
-    return isinstance(message, dict) and message.get("role") == "assistant"
 
 
 def _digest(*parts: str) -> str:

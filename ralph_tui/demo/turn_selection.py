@@ -7,7 +7,7 @@ or repeated request always gets the same turn.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
 
 from pydantic import JsonValue
 
@@ -93,22 +93,13 @@ def choose(
     begun: list[TurnScript] = []
     choice = None
     for step in steps:
-        script = _matching_script(scenario.scripts, step, may_begin)
+        pairs = product(reversed(step.prompts), scenario.scripts)
+        script = next((one for text, one in pairs if one.matches(text) and may_begin(one)), None)
         if script and script not in begun:
             begun.append(script)
             stack.append(_Cursor(script))
         choice = _next(stack, step)
     return choice
-
-
-def _matching_script(
-    scripts: Sequence[TurnScript], step: Step, may_begin: Callable[[TurnScript], bool]
-) -> TurnScript | None:
-    for prompt in reversed(step.prompts):
-        for script in scripts:
-            if script.matches(prompt) and may_begin(script):
-                return script
-    return None
 
 
 @dataclass
@@ -122,7 +113,10 @@ class _Cursor:
     def advance(self, step: Step) -> Choice | None:
         """Return the next turn that matches the step, or None at the script's end."""
         while self.index < len(self.script.turns):
-            turn = _matching_turn(self.script.turns[self.index], step)
+            item = self.script.turns[self.index]
+            turns = item.either if isinstance(item, Either) else (item,)
+            fitting = (t for t in turns if t.fits(user=step.user, results=step.results))
+            turn = next(fitting, None)
             if turn and self.played < turn.repeat:
                 self.played += 1
                 return Choice(script=self.script, index=self.index, turn=turn)
@@ -137,8 +131,3 @@ def _next(stack: list[_Cursor], step: Step) -> Choice | None:
             return choice
         stack.pop()
     return None
-
-
-def _matching_turn(item: Turn | Either, step: Step) -> Turn | None:
-    turns = item.either if isinstance(item, Either) else (item,)
-    return next((t for t in turns if t.fits(user=step.user, results=step.results)), None)

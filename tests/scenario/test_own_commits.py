@@ -10,6 +10,8 @@ import pytest
 
 from ralph_tui.demo import playback
 from ralph_tui.demo.http import Reply
+from ralph_tui.demo.messages import Json
+from ralph_tui.demo.scenario import Fault, Usage
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
@@ -40,11 +42,14 @@ def pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
     found = Pause()
     performed, ended = playback.play, RepositoryGuard.end_command
 
-    async def play_later(planned: playback.PlannedReply, reply: Reply) -> None:
-        if planned.turn.say == THINKS:
+    async def play_later(
+        answer: Json, usage: Usage, fault: Fault | None, reply: Reply, **rest: float
+    ) -> None:
+        if THINKS in str(answer["content"]):
             found.begun.set()
             await found.over.wait()
-        await performed(planned, reply)
+        streamed, wait, pace = rest["streamed"], rest["wait"], rest["pace"]
+        await performed(answer, usage, fault, reply, streamed=bool(streamed), wait=wait, pace=pace)
 
     async def end_and_note(self: RepositoryGuard, key: str) -> None:
         await ended(self, key)

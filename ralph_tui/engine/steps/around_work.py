@@ -61,17 +61,9 @@ def due_steps(settings: Settings, names: tuple[str, ...], *whens: StepWhen) -> t
     )
 
 
-def steps_before(settings: Settings) -> tuple[str, ...]:
-    return due_steps(settings, before_work(settings.steps_in_order), StepWhen.ALWAYS)
-
-
 def steps_after(settings: Settings) -> tuple[str, ...]:
     whens = (StepWhen.ALWAYS, StepWhen.TASK_COMPLETE, StepWhen.TASK_NOT_COMPLETE)
     return due_steps(settings, after_work(settings.steps_in_order), *whens)
-
-
-def steps_at_end(settings: Settings) -> tuple[str, ...]:
-    return due_steps(settings, tuple(settings.steps_in_order), StepWhen.RUN_END)
 
 
 class StepsAroundWork:
@@ -101,7 +93,8 @@ class StepsAroundWork:
             text = f"The step {named[0]} does nothing: {COMMITS_OFF}."
             self._run.emit(Notice(level="warning", text=text))
         number = self._run.docs.state.iteration_count + 1
-        for name in steps_before(self._run.configured):
+        names = before_work(self._steps)
+        for name in due_steps(self._run.configured, names, StepWhen.ALWAYS):
             end = await self._runner.run(name, self._steps[name], iteration=number, task=task)
             if end is not None:
                 return end
@@ -183,7 +176,7 @@ class StepsAroundWork:
         state = self._run.docs.state
         if end.status in _NO_END_STEPS or state.stop is StopMode.NOW:
             return end
-        for name in steps_at_end(self._run.configured):
+        for name in due_steps(self._run.configured, tuple(self._steps), StepWhen.RUN_END):
             failed = await self._runner.run(
                 name, self._steps[name], iteration=state.iteration_count, stoppable=False
             )
