@@ -138,7 +138,7 @@ class ClaudeSession:
         self._hooks = Hooks(
             self._emit,
             self._tool_started,
-            self._translator.deny_tool,
+            self._translator.denied.add,
             self._end_failed,
             self._wait_for_messages,
             session=self._mark,
@@ -243,7 +243,7 @@ class ClaudeSession:
             message = await self._next_message(limit)
         except TimeoutError:
             self._lost = "it stopped responding"
-            problem = await asyncio.to_thread(tls_check.tls_problem, self._environment)
+            problem, _ = await asyncio.to_thread(tls_check.tls_problem, self._environment)
             quiet = TurnEnded(failure=silence_failure(limit, problem))
             return [*self._translator.abandon(), quiet]
         if isinstance(message, str):

@@ -23,17 +23,13 @@ ADVICE = f"Correct {VARIABLE}. An https:// address needs a port that speaks TLS.
 
 def require_tls(environ: Mapping[str, str] = os.environ) -> None:
     """Refuse an `https` address that certainly does not speak TLS. Blocks."""
-    problem, certain = _probe(environ)
+    problem, certain = tls_problem(environ)
     if problem and certain:
         raise SetupError(problem, ADVICE)
 
 
-def tls_problem(environ: Mapping[str, str]) -> str:
-    """Return a sentence on what is wrong with TLS at the address, or an empty string. Blocks."""
-    return _probe(environ)[0]
-
-
-def _probe(environ: Mapping[str, str]) -> tuple[str, bool]:
+def tls_problem(environ: Mapping[str, str]) -> tuple[str, bool]:
+    """Return a sentence on what is wrong with TLS at the address, or an empty string, and whether it is certain. Blocks."""
     url = environ.get(VARIABLE, "").strip()
     try:
         parts = urlsplit(url)

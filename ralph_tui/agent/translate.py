@@ -68,7 +68,8 @@ class Translator:
         self._clock = clock
         self._running: dict[str, tuple[str, float, str | None]] = {}
         self._seen: set[str] = set()
-        self._denied: set[str] = set()
+        self.denied: set[str] = set()
+        """The denied calls, so that their error results become denials."""
         self._interrupted: set[str] = set()
         self._started_session = False
         self._assistant_error = ""
@@ -134,10 +135,6 @@ class Translator:
             )
         ]
 
-    def deny_tool(self, tool_id: str) -> None:
-        """Record that a call was denied, so that its error result becomes a denial."""
-        self._denied.add(tool_id)
-
     def interrupt(self) -> None:
         self._interrupted |= set(self._running)
 
@@ -152,9 +149,11 @@ class Translator:
         match event.get("type"):
             case "content_block_delta":
                 piece = event.get("delta", {}).get("text", "")
-                return _text_delta(self._redaction.add(parent, piece), parent) if piece else []
+                text = self._redaction.add(parent, piece) if piece else ""
+                return [ev.TextDelta(text=text, parent_id=parent)] if text else []
             case "content_block_stop":
-                return _text_delta(self._redaction.rest(parent), parent)
+                text = self._redaction.rest(parent)
+                return [ev.TextDelta(text=text, parent_id=parent)] if text else []
             case "message_start" if parent is None:
                 body = event.get("message", {})
                 self._usage.start_response(body.get("model", ""), body.get("usage") or {})
@@ -185,7 +184,7 @@ class Translator:
         return items
 
     def _outcome(self, block: ToolResultBlock) -> ToolOutcome:
-        if block.tool_use_id in self._denied:
+        if block.tool_use_id in self.denied:
             return ToolOutcome.DENIED
         ended = block.tool_use_id in self._interrupted
         failed = ToolOutcome.INTERRUPTED if ended else ToolOutcome.ERROR
@@ -273,10 +272,6 @@ class Translator:
         )
         self._assistant_error = ""
         return [*self.abandon(), self._usage.report(), ended]
-
-
-def _text_delta(text: str, parent: str | None) -> list[AgentItem]:
-    return [ev.TextDelta(text=text, parent_id=parent)] if text else []
 
 
 def _bounded(value: JsonValue) -> JsonValue:

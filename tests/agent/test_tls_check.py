@@ -68,7 +68,7 @@ def test_what_speaks_no_tls_is_refused_before_anything_is_spent() -> None:
             require_tls(environ)
         assert caught.value.message == f"{where} does not speak TLS."
         assert "ANTHROPIC_BASE_URL" in caught.value.hint
-        assert tls_problem(environ) == f"{where} does not speak TLS."
+        assert tls_problem(environ)[0] == f"{where} does not speak TLS."
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_who_may_only_be_busy_is_named_and_not_refused(
     monkeypatch.setattr(tls_check, "SECONDS", 0.1)
     with listening(answer) as environ:
         require_tls(environ)
-        assert said in tls_problem(environ)
+        assert said in tls_problem(environ)[0]
 
 
 def test_whom_the_cli_trusts_is_its_own_matter(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_whom_the_cli_trusts_is_its_own_matter(tmp_path: Path) -> None:
 
     with listening(speaks_tls) as environ:
         require_tls(environ)
-        assert tls_problem(environ) == ""
+        assert tls_problem(environ)[0] == ""
 
 
 @pytest.mark.parametrize(
@@ -100,15 +100,15 @@ def test_whom_the_cli_trusts_is_its_own_matter(tmp_path: Path) -> None:
 )
 def test_what_is_no_https_or_no_address_is_not_judged(url: str) -> None:
     require_tls({tls_check.VARIABLE: url})
-    assert tls_problem({tls_check.VARIABLE: url}) == ""
+    assert tls_problem({tls_check.VARIABLE: url})[0] == ""
 
 
 def test_nobody_there_and_a_proxy_between_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
-    assert tls_problem({tls_check.VARIABLE: f"https://127.0.0.1:{port}"}) == ""
+    assert tls_problem({tls_check.VARIABLE: f"https://127.0.0.1:{port}"}) == ("", False)
     with listening(speaks_http) as environ:
         monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
         monkeypatch.delenv("no_proxy", raising=False)
         monkeypatch.delenv("NO_PROXY", raising=False)
-        assert tls_problem(environ) == ""
+        assert tls_problem(environ)[0] == ""

@@ -6,7 +6,7 @@ owner is gone, the files are watched again. A read error is reported once, and r
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -114,8 +114,13 @@ class _ProjectWatcher:
     async def follow(self) -> None:
         """Watch the files until a loop starts, or the running loop until it ends."""
         owner = await asyncio.to_thread(self._lock.owner)
-        if self._followed_owner is not None and self._followed_owner != owner:
-            await self._finish_following(self._followed_owner)
+        gone = self._followed_owner
+        if gone is not None and gone != owner:
+            if self._position is not None:
+                await _emit_past(self._project.layout.events, self._position, gone, self._sink)
+            self._followed_owner = None
+            self._sink(LoopLost(pid=gone.pid))
+            self._project_state = self._new_project_state()
         if owner is None:
             await _run_until(_owner_is_not(self._lock, None), self._watch_documents())
         else:
@@ -134,27 +139,23 @@ class _ProjectWatcher:
     async def _follow(self, owner: Owner) -> None:
         path = self._project.layout.events
         if self._position is None or self._position.run_id != owner.run_id:
-            start = await asyncio.to_thread(_start_of_run, path, owner)
+            found = await asyncio.to_thread(last_run, path)
+            begun = found is not None and found[1].run_id == owner.run_id
+            start = (
+                found[0] if found is not None and begun else await asyncio.to_thread(_size, path)
+            )
             self._position = _JournalPosition(owner.run_id, start)
         await _emit_past(path, self._position, owner, self._sink)
         self._problem = ""
         self._followed_owner = owner
         self._sink(LoopFound(pid=owner.pid, host=owner.host, since=owner.since))
-        await _run_until(_owner_is_not(self._lock, owner), _tail(path, self._position, self._sink))
+        await _run_until(_owner_is_not(self._lock, owner), self._tail(path, self._position))
 
-    async def _finish_following(self, owner: Owner) -> None:
-        if self._position is not None:
-            await _emit_past(self._project.layout.events, self._position, owner, self._sink)
-        self._followed_owner = None
-        self._sink(LoopLost(pid=owner.pid))
-        self._project_state = self._new_project_state()
-
-
-def _start_of_run(path: Path, owner: Owner) -> int:
-    found = last_run(path)
-    if found is not None and found[1].run_id == owner.run_id:
-        return found[0]
-    return _size(path)
+    async def _tail(self, path: Path, position: _JournalPosition) -> None:
+        async with contextlib.aclosing(tail_events(path, position.offset)) as found:
+            async for offset, event in found:
+                position.offset = offset
+                self._sink(event)
 
 
 async def _emit_past(path: Path, position: _JournalPosition, owner: Owner, sink: EventSink) -> None:
@@ -187,10 +188,7 @@ async def _emit_batches(
     sink: EventSink,
     on_batch: Callable[[], None] = lambda: None,
 ) -> None:
-    def next_batch() -> Sequence[tuple[int, Event]]:
-        return list(islice(found, CATCH_UP))
-
-    while batch := await asyncio.to_thread(next_batch):
+    while batch := await asyncio.to_thread(lambda: list(islice(found, CATCH_UP))):
         for _, event in batch:
             sink(event)
         position.offset = batch[-1][0]
@@ -202,13 +200,6 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
-
-
-async def _tail(path: Path, position: _JournalPosition, sink: EventSink) -> None:
-    async with contextlib.aclosing(tail_events(path, position.offset)) as found:
-        async for offset, event in found:
-            position.offset = offset
-            sink(event)
 
 
 async def _owner_is_not(lock: LoopLock, owner: Owner | None) -> None:
