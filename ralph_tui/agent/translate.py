@@ -86,7 +86,6 @@ class Translator:
         return bool(self._running)
 
     def failed_servers(self, wanted: tuple[str, ...]) -> str:
-        """Return a sentence on the extra MCP servers that failed to start, or an empty string."""
         gone = [
             n for n in wanted if self._servers.get(n, "missing") not in ("connected", "pending")
         ]

@@ -129,7 +129,6 @@ class Reply:
         *,
         with_body: bool = True,
     ) -> None:
-        """Send a whole response of any content type."""
         lines = {"content-type": kind, "content-length": str(len(body)), **(headers or {})}
         self._writer.write(_head(status, lines) + (body if with_body else b""))
         await self._writer.drain()
@@ -154,7 +153,6 @@ class Reply:
         await self._writer.drain()
 
     async def pause(self, seconds: float) -> None:
-        """Wait for some seconds, if any."""
         if seconds > 0:
             await asyncio.sleep(seconds)
             self._require_open()

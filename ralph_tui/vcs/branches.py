@@ -57,7 +57,6 @@ def read_head(git: Git) -> Head:
 
 
 def require_committable(git: Git) -> Head:
-    """Return the current HEAD of a repository that is ready for commits."""
     head = read_head(git)
     directory = Path(git.text("rev-parse", "--absolute-git-dir"))
     what, ways = in_progress(directory)
@@ -149,7 +148,6 @@ def changed_paths(git: Git, kept: Collection[str] = ()) -> list[str]:
 
 
 def branch_name(git: Git, prefix: str, *texts: str) -> str:
-    """Return a branch name from the first of these texts that yields one."""
     slug = next((found for text in texts if (found := branch_slug(text))), "work")
     return valid_branch(git, f"{prefix}{slug}")
 

@@ -171,7 +171,6 @@ class Committer:
             )
 
     def _changed_paths(self, base: str, tree: str) -> Iterator[tuple[str, str]]:
-        """Yield each path that differs between two trees."""
         raw = self.git.output(
             "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", base, tree
         )
@@ -186,7 +185,6 @@ class Committer:
             yield path, "" if status == "D" else f"{mode},{found}"
 
     def _require_no_secret(self, base: str, tree: str, changed: Mapping[str, str]) -> None:
-        """Look for secrets in the names of new files and in every added line."""
         known = self.git.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", base)
         before = {os.fsdecode(path) for path in known.split(b"\0")}
         named = [

@@ -158,7 +158,6 @@ class TaskCommits:
         return TaskCommit(pending=True, run=self._run_id, iteration=number)
 
     async def begin(self) -> None:
-        """Check out the branch of this run, and record the commit it starts from."""
         self._loop = asyncio.get_running_loop()
         if not self._place.is_wanted:
             return
@@ -188,7 +187,6 @@ class TaskCommits:
         return None
 
     async def task_complete(self, task_id: str) -> End | None:
-        """Commit a task's changes; return an end if the commit fails or the agent changed the repository."""
         task = self._docs.plan.task(task_id)
         if self._git.commit != "task" or task is None or task not in self._pending():
             return None
@@ -292,7 +290,6 @@ class TaskCommits:
         }
 
     def _wait_for(self, work: Coroutine[None, None, T]) -> T:
-        """Run this on the event loop, from git's thread."""
         assert self._loop is not None
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 

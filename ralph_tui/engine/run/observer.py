@@ -112,7 +112,6 @@ class _ProjectWatcher:
             self._sink(ProjectUnreadable(reason=problem))
 
     async def follow(self) -> None:
-        """Watch the files until a loop starts, or the running loop until it ends."""
         owner = await asyncio.to_thread(self._lock.owner)
         gone = self._followed_owner
         if gone is not None and gone != owner:

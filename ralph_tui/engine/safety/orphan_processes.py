@@ -55,7 +55,6 @@ def find_orphans(root: Path) -> tuple[OrphanProcess, ...]:
 
 
 def end_orphans(orphans: tuple[OrphanProcess, ...]) -> None:
-    """End orphans and their new children, identified by their mark, never by a pid alone."""
     for run_id in {orphan.run_id for orphan in orphans}:
         end_marked(RUN_MARK, run_id)
 

@@ -111,7 +111,6 @@ class RepositoryGuard:
                     await self._inspect()
 
     async def begin(self) -> None:
-        """Record the state of the repository, and report what is unusual about it."""
         self._snapshot = await asyncio.to_thread(self._watch.snapshot)
         self._active = True
         if self._snapshot is not None:

@@ -50,7 +50,6 @@ def check_steps(project: Project, settings: Settings, log: StepLog) -> None:
 
 
 def due_steps(settings: Settings, names: tuple[str, ...], *whens: StepWhen) -> tuple[str, ...]:
-    """Return the steps among `names` that may run at one of these moments."""
     steps = settings.steps_in_order
     return tuple(
         name

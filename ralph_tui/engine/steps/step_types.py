@@ -187,7 +187,6 @@ _BUILT_IN_TYPES: Mapping[str, RunStep] = {
 
 
 def step_types(steps: Mapping[str, StepSettings]) -> Mapping[str, RunStep]:
-    """Return what runs each enabled step, by its name."""
     return {
         name: _BUILT_IN_TYPES.get(step.type) or _packaged(name, step.type)
         for name, step in steps.items()
