@@ -121,7 +121,7 @@ def asked(at: Path, tests: str, *options: str, **told: str) -> tuple[int, list[s
     return done.returncode, done.stdout.splitlines()
 
 
-@pytest.mark.costly
+@pytest.mark.long
 def test_what_passes_alone_is_flaky_and_green(tmp_path: Path) -> None:
     status, lines = asked(tmp_path, FLAKY, "-n", "2")
     assert status == 0, lines
@@ -134,6 +134,7 @@ def test_what_passes_alone_is_flaky_and_green(tmp_path: Path) -> None:
     assert not set("<>") & set("".join(alone)), log
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "left_out"), [(["-n", "2"], 3), (["-n", "0", "test_it.py"], 1)]
 )

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.errors import ConfigError
-from ralph_tui.domain.outcomes import LoopStatus, ToolOutcome
+from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.request import RunRequest
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task
-from tests.harness.scenarios import SPEC, report, runs, scenario
+from tests.harness.scenarios import SPEC, report, scenario
 from tests.scenario.running import play
 
 REPOSITORY = Path(__file__).parents[2]
@@ -85,43 +84,3 @@ async def test_validation_looks_with_extra_tools_and_the_report_keeps_what_it_sa
     assert shell.output.strip() == "0", "no command of the agent sees the secret"
     everything = b"".join(p.read_bytes() for p in (project / ".ralph").rglob("*") if p.is_file())
     assert b"sesame-7-41" not in everything
-
-
-@pytest.mark.long
-async def test_another_phase_has_none_of_it(tmp_path: Path) -> None:
-    extras = {"mcp_servers": {"eyes": EYES | {"env": {}}}}
-    project = make_project(tmp_path, [task("a")], config={"phases": {"validation": extras}})
-    overrides = {"phases.building.max_iterations": 1}
-    async with serving(scenario(runs("a", "true"))) as server:
-        run = await play(project, server, overrides=overrides)
-        offered = json.dumps(server.requests[-1].body["tools"])
-    assert run.of(ev.SessionStarted)
-    assert "eyes" not in offered
-
-
-async def test_a_server_that_does_not_start_ends_the_run_with_its_name(tmp_path: Path) -> None:
-    extras = {
-        "mcp_servers": {"eyes": {"command": sys.executable, "args": ["-c", "raise SystemExit(1)"]}}
-    }
-    project = make_project(tmp_path, [task("a")], config={"phases": {"building": extras}})
-    async with serving(scenario(runs("a", "true"))) as server:
-        run = await play(project, server)
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.ERROR, 3)
-    assert run.end.reason == "An MCP server of this phase did not start: eyes (failed)."
-
-
-@pytest.mark.parametrize(
-    ("extras", "said"),
-    [
-        ({"mcp_servers": {"eyes": EYES}}, "environment variable DOOR_TOKEN is not set"),
-        ({"skills": ["skills/none"]}, "'skills/none' is not a directory with a SKILL.md"),
-    ],
-)
-async def test_what_is_missing_is_said_before_anything_is_spent(
-    tmp_path: Path, extras: dict[str, object], said: str
-) -> None:
-    project = make_project(tmp_path, [task("a")], config={"phases": {"building": extras}})
-    async with serving(scenario(runs("a", "true"))) as server:
-        with pytest.raises(ConfigError, match=said):
-            await play(project, server)
-        assert not server.requests

@@ -122,6 +122,7 @@ def messages(server: ModelServer) -> str:
     return "\n".join(str(request) for request in server.requests)
 
 
+@pytest.mark.usefixtures("played_cli")
 async def test_guidance_questions_memory_and_breaker_never_mix(tmp_path: Path) -> None:
     """Both features work on a task with the same id; what belongs to one never reaches the other."""
     project = make_project(tmp_path, [], [HAS_FILE.format(name="a.txt")])

@@ -57,17 +57,6 @@ WORKS = """
 """
 
 
-CLAIMS_TOO_EARLY = """
-    - name: claims too early
-      task: a
-      turns:
-        - ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}
-        - write: {path: a.txt, content: "done"}
-        - ralph: {mark_task_complete: {task_id: a, verification_notes: Done now.}}
-        - say: Done.
-"""
-
-
 def wheel(directory: Path) -> Path:
     """A pytest of our own, installed without a network."""
     info = "pytest-99.0.dist-info"
@@ -120,60 +109,3 @@ async def test_tests_in_an_extra_are_what_runs(
     assert "- Tests: `uv run --extra test pytest`" in system
     assert "uv run mypy" not in system
     assert f"prefix {project / '.venv'}" in heard, "python say.py went through uv run"
-
-
-@pytest.mark.long
-async def test_an_npm_project_is_checked_by_its_own_script(tmp_path: Path) -> None:
-    script = "node -e \"process.exit(require('fs').existsSync('a.txt') ? 0 : 3)\""
-    package = json.dumps({"name": "x", "scripts": {"test": script, "lint": "exit 0"}})
-    config = {
-        "phases": {"building": {"backpressure": ["detected"]}},
-        "build": {"lint_command": "npm run lint --silent"},
-    }
-    tasks = [task("a", verification_criteria=["tests", "lint", "all"])]
-    project = make_project(tmp_path, tasks, config=config, files={"package.json": package})
-    (project / "pyproject.toml").unlink()
-    async with serving(scenario(CLAIMS_TOO_EARLY)) as server:
-        run = await play(project, server)
-        system = json.dumps(server.requests[0].body["system"])
-    commands = [[r.command for r in gate.receipts] for gate in run.of(ev.GateFinished)]
-    lint = "npm run lint --silent"
-    assert commands == [["npm test", lint, f"npm test && {lint}"]] * 2
-    assert [gate.passed for gate in run.of(ev.GateFinished)] == [False, True]
-    assert "- Tests: `npm test`" in system
-    assert f"- Lint: `{lint}`" in system, "what the settings name wins"
-    for uvs in ("uv run", "uv add", "pytest", "mypy"):
-        assert uvs not in system
-
-
-TAKES_THE_TEST_AWAY = """
-    - name: takes the test away
-      task: a
-      turns:
-        - write: {path: package.json, content: '{"name": "x", "scripts": {}}'}
-        - ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}
-        - say: Later, then.
-"""
-
-
-@pytest.mark.usefixtures("played_cli")
-async def test_a_check_that_an_agent_removed_is_asked_for_by_the_next_run(tmp_path: Path) -> None:
-    package = json.dumps({"name": "x", "scripts": {"test": "exit 3"}})
-    config = {"phases": {"building": {"backpressure": ["detected"]}}}
-    tasks = [task("a", verification_criteria=["`test -f package.json`"])]
-    project = make_project(tmp_path, tasks, config=config, files={"package.json": package})
-    (project / "pyproject.toml").unlink()
-    once = {"phases.building.max_iterations": 1}
-    async with serving(scenario(TAKES_THE_TEST_AWAY)) as server:
-        await play(project, server, overrides=once)
-        assert json.loads((project / "package.json").read_text())["scripts"] == {}
-        later = await play(project, server, overrides=once)
-    (notice,) = [e for e in later.of(ev.Notice) if "npm test" in e.text]
-    assert notice.level == "warning"
-    assert "package.json" in notice.text
-    assert "build.test_command" in notice.text
-    gates = later.of(ev.GateFinished)
-    assert gates
-    assert not any(gate.passed for gate in gates)
-    assert "npm test" in [r.command for r in gates[-1].receipts]
-    assert task_of(project, "a").status is not TaskStatus.COMPLETE

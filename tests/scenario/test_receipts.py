@@ -9,15 +9,12 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.store.backup.completion_book import CompletionBook
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
-from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of
-from tests.harness.real_processes import run_ralph
-from tests.harness.scenarios import finishes, scenario
-from tests.scenario.running import Run, play
+from tests.harness.projects import make_project, plan_of, task, task_of
+from tests.harness.scenarios import scenario
+from tests.scenario.running import play
 
 # What the agent's script tries, each line another way to the same end.
 FORGES = f"""
@@ -77,48 +74,6 @@ async def test_what_a_command_marks_complete_is_undone_said_and_counted(tmp_path
     assert Project(project).load().state.approval is None
     assert run.end.tasks_complete == 0
     assert Project(project).load().breaker.denied_count == 1
-
-
-@pytest.mark.long
-async def test_what_the_person_decides_is_recorded_and_believed(tmp_path: Path) -> None:
-    """Marked by hand before a run, called complete with a command, edited while no command runs."""
-    tasks = [task("hand", status="complete"), task("word"), task("a"), task("late")]
-    project = make_project(tmp_path, tasks, [HAS_FILE.format(name="a.txt")])
-    said = await run_ralph(["complete", "word", "--reason", "Tried it myself"], project)
-    assert (said.status, said.stdout) == (0, "word is complete, accepted by you: Do word.\n")
-    waits = """
-    - name: thinks
-      task: "late"
-      turns:
-        - say: Let me think.
-          wait: 60
-    """
-
-    async def person(run: Run) -> None:
-        await run.until_told(ev.IterationStarted, lambda e: e.task_id == "late")
-        file = project / ".ralph/implementation_plan.json"
-        plan = json.loads(file.read_text())
-        plan["tasks"][3]["status"] = "complete"
-        file.write_text(json.dumps(plan))
-
-    async with serving(scenario(finishes("a"), waits)) as server:
-        run = await play(project, server, meanwhile=person)
-    assert run.end.exit_code == 0, run.end.reason
-    by_hand = [e.text for e in run.of(ev.Notice) if "by hand" in e.text]
-    assert [text.partition(" Ralph")[0] for text in by_hand] == [
-        "1 task was marked complete by hand (hand).",
-        "1 task was marked complete by hand (late).",
-    ]
-    rests = {t.id: t.verification for t in plan_of(project).tasks}
-    outcomes = {name: found.outcome for name, found in rests.items() if found}
-    accepted = VerificationOutcome.ACCEPTED
-    assert outcomes == {
-        "hand": accepted, "word": accepted, "a": VerificationOutcome.VERIFIED, "late": accepted,
-    }  # fmt: skip
-    assert rests["word"] is not None
-    assert rests["word"].reason == "Tried it myself"
-    book = CompletionBook(Project(project).layout)
-    assert all(book.has_record_of(t) for t in plan_of(project).tasks)
 
 
 def test_a_word_without_a_reason_is_refused(tmp_path: Path) -> None:

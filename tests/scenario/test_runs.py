@@ -7,7 +7,8 @@ Each run in `runs/` begins with `# its title [marks]`. Then, from the left edge:
 - `model NAME ARGUMENTS` is a script of tests/harness/scenarios.py. `plays NAME FIELDS` is one of its own,
   with a turn behind each `|`; `claim ID` is the claim of a task.
 - `$ loop FLAGS` plays the loop; `@ EVENT WORDS: ACT` below it is what a person does when they are told that, and `@ then: ACT` at once.
-- `$ ralph ...` and `$ any shell text` run as they stand; `? WORDS` asks which scripts had these words in their prompt.
+- `$ ralph ...` and `$ any shell text` run as they stand; `? WORDS` asks which scripts had these words in their prompt, `? model X`
+  which had that model.
 
 What follows further in is what happened: the lines that a person reads without a screen, then the status and each task.
 `pytest tests/scenario/test_runs.py --snapshot-update` writes down what happens now. Look at each change before you commit it.
@@ -171,7 +172,7 @@ async def replayed(text: str, replay: Replay) -> AsyncIterator[str]:
             replay.prepare(line)
         elif line.sign != "#":
             said = "".join([part async for part in done(line, replay)])
-            yield indent(re.sub(r"\n\s*\n", "\n", said), "    ")
+            yield indent(re.sub(r"\n\s*\n", "\n", f"{said}\n" if said else ""), "    ")
 
 
 async def done(line: Line, replay: Replay) -> AsyncIterator[str]:
@@ -257,7 +258,7 @@ async def looped(line: Line, replay: Replay) -> AsyncIterator[str]:
             if not one.lstrip().startswith(("· session with", "↻ rewritten", "Per task:"))
         ]
         yield even("\n".join((*kept, f"[{run.end.exit_code}]\n")), replay)
-    if not [r for r in server.requests[asked:] if r.script]:
+    if not (run and run.of(ev.IterationStarted)) and not server.requests[asked:]:
         yield "The model was asked nothing.\n"
     yield "".join(f"{why.splitlines()[0]}\n" for why in server.unmatched)
     for one in plan_of(project).tasks:
@@ -331,10 +332,13 @@ async def shell(text: str, project: Path, given: str = "") -> str:
 
 
 def heard(words: str, server: ModelServer) -> str:
-    """Which scripts were sent these words: the first turn of each session that was."""
+    """Which scripts were sent these words: the first turn of each session that was; `model X` asks for their model."""
+    kind, _, name = words.partition(" ")
     found: dict[tuple[str, str], int] = {}
     for request in server.requests:
-        if request.script and words in prompt_of(request):
+        if request.script and (
+            name in str(request.body["model"]) if kind == "model" else words in prompt_of(request)
+        ):
             found.setdefault((request.session, request.script), request.turn or 0)
     told = [f"{name} (turn {turn + 1})" for (_, name), turn in found.items()]
     return ", ".join(told) or "nobody"
@@ -355,9 +359,7 @@ def prompt_of(request: RecordedRequest) -> str:
                 yield value
 
     body = request.body
-    return " ".join(
-        " ".join(texts([body.get("system"), body["messages"], body.get("model")])).split()
-    )
+    return " ".join(" ".join(texts([body.get("system"), body["messages"]])).split())
 
 
 def board_line(one: Task) -> str:
@@ -377,7 +379,8 @@ def board_line(one: Task) -> str:
 
 
 def even(text: str, replay: Replay) -> str:
-    """Leave out times, money and sizes, which differ from run to run, and how often a line comes in a row."""
+    """Leave out times, money and sizes, which differ from run to run, how often a line comes in a row,
+    and which of a check and the words beside the claim comes first."""
     text = steady(text, replay.made())
     for pattern, instead in STEADY.items():
         text = re.sub(pattern, instead, text, flags=re.MULTILINE)
@@ -387,7 +390,7 @@ def even(text: str, replay: Replay) -> str:
 STEADY = {
     r"\$\d([\d.,]*\d)?": "$N",
     r"\b\d[\d.]*(ms|s|m|min|h)\b( \d+(s|m|min)\b)?": "N s",
-    r"(· N s), (\+\d+( -\d+)?|\d+ lines)$": r"\1",
+    r"(· N s), (\+\d+( -\d+)?|\d+ lines?)$": r"\1",
     r"(\(phase-files\)) in `[^`]*`": r"\1",
     r"/project/(?=\w)": "",
     r"context \S+( \(\d+ %\))?": "context N",
@@ -395,5 +398,6 @@ STEADY = {
     r"\bq-[0-9a-f]{8}-": "q-ID-",
     r"\b(?=[a-f]*\d)([0-9a-f]{10}|[0-9a-f]{32,40})\b": "ID",
     r", limits \$N / \$N / \$N \(iteration / run / project\)": "",
+    r"^( *◆ verifying .+\n)(( *• .+\n)+)": r"\2\1",
     r"^(.+\n)\1+": r"\1",
 }

@@ -60,18 +60,6 @@ async def test_a_sub_agent_is_nested_and_paid_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-async def test_a_sub_agent_may_not_change_the_task(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    claim = "ralph: {mark_task_complete: {task_id: a, verification_notes: Mine.}}"
-    scripts = scenario(starts("test_execution", "take over"), helper("take over", claim))
-    async with serving(scripts) as server:
-        run = await play(project, server)
-    inner = [e for e in run.of(ev.ToolFinished) if e.parent_id is not None]
-    assert [e.outcome for e in inner] == [ToolOutcome.ERROR], "it has no such tool"
-    assert task_of(project, "a").completion_notes == "Looked."
-
-
-@pytest.mark.long
 async def test_only_ralphs_own_sub_agents_are_offered_and_started(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     others = ("general-purpose", "claude", "statusline-setup", "fork", "Explore", "''")

@@ -73,21 +73,6 @@ async def test_what_is_kept_is_what_textual_would_draw(open_app: Open, theme: st
         same(app.dashboard.stream, ScrollView, app.dashboard.stream.outer_size.region)
 
 
-async def test_a_step_of_scrolling_makes_only_the_new_lines(open_app: Open) -> None:
-    script = script_of([feed.started(), ev.PlanLoaded(tasks=_tasks(200))])
-    async with open_app(script) as pilot:
-        app = ralph(pilot)
-        await pilot.press("1")
-        await drained(pilot)
-        board = app.dashboard.board
-        board.render_lines(board.outer_size.region)
-        before = len(board._bordered)
-        board.scroll_to(y=3, animate=False, force=True, immediate=True)
-        await drained(pilot)
-        board.render_lines(board.outer_size.region)
-        assert len(board._bordered) == before + 3
-
-
 async def test_the_mouse_selects_text_in_a_pane(open_app: Open) -> None:
     script = script_of([feed.started(), ev.AssistantText(text="Some words to be selected.")])
     async with open_app(script) as pilot:

@@ -89,14 +89,6 @@ def test_no_key_has_two_meanings() -> None:
     assert twice == {}
 
 
-def test_the_table_knows_the_dialogs_and_would_tell() -> None:
-    table = meanings()
-    assert "ApprovalDialog" in table["ctrl+y"]["yes"]
-    assert "PreviewDialog" in table["ctrl+y"]["yes"]
-    assert set(table["y"]) == {"copy"}
-    assert len(table["tab"]) > 1, "an exception is one"
-
-
 def test_the_dashboard_has_about_25_keys() -> None:
     places = {*PAGES, "tasks", "activity", "status"}
     own = [c for c in COMMANDS if c.keys and not (c.name in places or c.area == "App")]

@@ -14,7 +14,6 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.commands.registry import COMMANDS
 from ralph_tui.tui.widgets.status_panels import task_cost
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, until
@@ -179,11 +178,6 @@ async def test_in_ascii_everything_is_ascii(
         text = screen_text(cast("RalphApp", pilot.app))
         assert "na?ve ?" in text
         assert text.isascii()
-
-
-def test_no_key_is_used_twice() -> None:
-    keys = [key for command in COMMANDS for key in command.keys]
-    assert len(keys) == len(set(keys))
 
 
 @pytest.mark.parametrize(("chosen", "then"), [((), "activity"), (("3",), "status")])
