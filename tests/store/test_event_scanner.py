@@ -42,12 +42,13 @@ def journal(root: Path, events: list[Event]) -> Path:
 
 def story(count: int) -> list[Event]:
     events: list[Event] = [LoopStarted(run_id="r", project="p", phase=Phase.BUILDING)]
+    builds = ("uv sync", "npm ci")
     for number in range(1, count + 1):
         events += [
             IterationStarted(iteration=number, task_id=f"t{number}"),
             AssistantText(text=f"{TRAP} " * number),
             ToolStarted(tool_id=f"a{number}", name="X", input={"type": "iteration_started"}),
-            ToolStarted(tool_id=f"b{number}", name="Bash", input={"command": "uv sync"}),
+            ToolStarted(tool_id=f"b{number}", name="Bash", input={"command": builds[number % 2]}),
             ToolFinished(tool_id=f"b{number}", outcome=ToolOutcome.OK, output="uv build"),
             ToolFinished(tool_id=f"a{number}", outcome=ToolOutcome.OK, output="uv build " * 50),
             *(

@@ -19,7 +19,7 @@ from ralph_tui.domain.view.feature_events import FeatureEvents
 _PHASES = frozenset(phase.value for phase in Phase)
 """The task ids of iterations in phases without tasks, which are the names of the phases."""
 
-_BUILD = re.compile(
+BUILD = re.compile(
     r"\buv\s+(?:sync|build)\b|\b(?:npm|pnpm|yarn|bun)\s+(?:ci|(?:run\s+)?build|.*--(?:frozen|immutable))\b"
     r"|\b(?:cargo|go|poetry|zig|swift|dotnet)\s+build\b|\b(?:mvn|gradlew?)\s.*\b(?:package|build|verify)\b"
 )
@@ -156,14 +156,14 @@ def _injection_consumed(t: _Tally, e: ev.InjectionConsumed) -> None:
 
 
 def _gate_checked(t: _Tally, e: ev.GateChecked) -> None:
-    if _BUILD.search(e.receipt.command) and e.receipt.exit_code is not None:
+    if BUILD.search(e.receipt.command) and e.receipt.exit_code is not None:
         t.builds += 1
         t.good_builds += e.receipt.exit_code == 0
 
 
 def _tool_started(t: _Tally, e: ev.ToolStarted) -> None:
     command = e.input.get("command")
-    if isinstance(command, str) and _BUILD.search(command):
+    if isinstance(command, str) and BUILD.search(command):
         t.calls[e.tool_id] = command
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ralph_tui.domain.events import Event, GateFinished
 from ralph_tui.domain.features import FeatureFilter
-from ralph_tui.domain.view.metrics import MEASURED, Meter, Metric
+from ralph_tui.domain.view.metrics import BUILD, MEASURED, Meter, Metric
 from ralph_tui.domain.view.run_history import (
     HISTORY_EVENTS,
     RunHistory,
@@ -22,7 +22,7 @@ from ralph_tui.store.layout import Layout
 MAX_EVENTS = 50_000
 """The maximum number of events shown for one iteration, which normally has hundreds."""
 
-_BUILD = re.compile(rb"uv\s+(?:sync|build)")
+_BUILD = re.compile(BUILD.pattern.encode())
 _STARTED = re.compile(rb'"type":"tool_started","tool_id":"([^"]*)"')
 _FINISHED = re.compile(rb'"type":"tool_finished","tool_id":"([^"]*)"')
 _CAPACITY = re.compile(rb'"context_capacity":(\d+)')
