@@ -15,8 +15,8 @@ from ralph_tui.store.io.files import (
     DamagedError,
     explained,
     free_path,
-    is_stale_temp,
     read_regular,
+    remove_stale_temps,
     stage,
     sync_directory,
     temp_path,
@@ -55,7 +55,8 @@ def staged_archive(
     try:
         with explained("write to", layout.archive):
             layout.archive.mkdir(mode=0o700, exist_ok=True)
-            _remove_stale(layout)
+            if not layout.commit.exists():  # otherwise a rename is committed
+                remove_stale_temps(layout.archive)
             final = free_path(layout.archive, name).name
             named = summary.model_copy(update={"name": final})
             _write_all(temp, {**files, SUMMARY: json_text(named).encode() + b"\n"})
@@ -123,12 +124,3 @@ def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:
         stage(target, data).rename(target)
     for directory in directories:
         sync_directory(directory)
-
-
-def _remove_stale(layout: Layout) -> None:
-    """Remove folders of writers that died before their rename, unless a rename is committed."""
-    if layout.commit.exists():
-        return
-    for temp in layout.archive.glob(".*.tmp"):
-        if is_stale_temp(temp):
-            shutil.rmtree(temp)

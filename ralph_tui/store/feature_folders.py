@@ -30,13 +30,17 @@ from ralph_tui.store.documents.documents import (
 )
 from ralph_tui.store.documents.multi_file_commit import Move
 from ralph_tui.store.feature_choice import checked_out, feature_names
-from ralph_tui.store.io.files import explained, process_exists, utc_now, write_atomic
+from ralph_tui.store.io.files import (
+    explained,
+    remove_stale_temps,
+    temp_path,
+    utc_now,
+    write_atomic,
+)
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock, refuse_agent
 from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import inside
-
-_STAGED = ".staged-"
 
 
 class FeatureFiles(NamedTuple):
@@ -90,7 +94,7 @@ class Features:
         )
         with explained("make", self._layout.features):
             self._layout.features.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
-        staged = self._layout.features / f"{_STAGED}{name}-{os.getpid()}-{os.urandom(4).hex()}"
+        staged = temp_path(self._layout.features / name)
         specs = Layout(self._layout.root, name).specs
         if inside(self._layout.root, specs) is None:
             raise StoreError(
@@ -113,10 +117,10 @@ class Features:
         try:
             with explained("make", staged):
                 _write_files(staged, listed.of(name), files)
-            self._project.transact_moving(change, (Move(staged, staged.with_name(name)),))
+            self._project.transact_moving(change, (Move(staged, self._layout.features / name),))
         finally:
             shutil.rmtree(staged, ignore_errors=True)
-            self._remove_stale_folders()
+            remove_stale_temps(self._layout.features)
         with explained("make", specs):
             specs.mkdir(parents=True, exist_ok=True)
         made = Project(self._layout.root, name)
@@ -199,12 +203,6 @@ class Features:
                 f"A loop is running on `{shown_name(owner.feature)}` (pid {owner.pid}), so ralph cannot {doing}.",
                 "Stop the loop first with `ralph stop`.",
             )
-
-    def _remove_stale_folders(self) -> None:
-        for path in self._layout.features.glob(f"{_STAGED}*"):
-            pid = path.name.rsplit("-", 2)[-2]
-            if pid.isdecimal() and int(pid) != os.getpid() and not process_exists(int(pid)):
-                shutil.rmtree(path, ignore_errors=True)
 
 
 def _write_files(staged: Path, record: FeatureRecord, files: FeatureFiles) -> None:

@@ -116,7 +116,7 @@ def test_what_a_killed_command_leaves_is_old_or_new(
             break
         inside(*words.split(), cwd=root)  # a person tries again; it may be refused, as it is done
         again.append(state(root))
-        assert not list((root / ".ralph").glob("features/.staged-*"))
+        assert not list((root / ".ralph").glob("features/.*.tmp"))
         assert not (root / ".ralph/commit.json").exists()
         shutil.rmtree(tmp_path / "here")
         shutil.copytree(tmp_path / "before", tmp_path / "here")
