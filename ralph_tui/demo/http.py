@@ -44,10 +44,6 @@ class Request:
         host = self.headers.get("host", "")
         return host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
 
-    @property
-    def keeps_alive(self) -> bool:
-        return self.headers.get("connection", "").lower() != "close"
-
 
 async def read_request(reader: asyncio.StreamReader) -> Request | None:
     """Return the next request, or None when the client has closed the connection."""

@@ -54,9 +54,10 @@ def parse_scenario(text: str, source: str = "scenario") -> Scenario:
         _refuse_duplicates(root, source)
         data = loader.construct_document(root)
     except yaml.YAMLError as error:
-        raise ConfigError(
-            f"{_yaml_place(source, error)}: not valid YAML: {_problem(error)}.", _HINT
-        ) from error
+        mark = getattr(error, "problem_mark", None)
+        place = f"{source}, line {mark.line + 1}" if mark else source
+        problem = getattr(error, "problem", None) or error
+        raise ConfigError(f"{place}: not valid YAML: {problem}.", _HINT) from error
     finally:
         loader.dispose()
     try:
@@ -112,12 +113,3 @@ def _locate(node: yaml.Node, loc: Sequence[int | str]) -> tuple[int, list[int | 
             continue  # the name of a union member, or a missing key
         path.append(step)
     return line, path
-
-
-def _yaml_place(source: str, error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    return f"{source}, line {mark.line + 1}" if mark else source
-
-
-def _problem(error: yaml.YAMLError) -> str:
-    return getattr(error, "problem", None) or str(error)

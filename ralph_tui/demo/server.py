@@ -173,7 +173,8 @@ class ModelServer:
             with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 while request := await read_request(reader):
                     await self._answer(request, reply)
-                    if not request.keeps_alive or reply.is_over:
+                    closes = request.headers.get("connection", "").lower() == "close"
+                    if closes or reply.is_over:
                         break
         except BadRequestError as error:
             await reply.send_json(error.status, messages.error_json(error.status, str(error)))

@@ -14,7 +14,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.formatting import plural, shortlist
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskCommit, TaskStatus
+from ralph_tui.domain.plan.plan import Task, TaskCommit, TaskStatus
 from ralph_tui.domain.project_state import WorkBranch
 from ralph_tui.domain.sanitize import one_line, tail
 from ralph_tui.engine.commits.readiness import WorkPlace
@@ -226,7 +226,9 @@ class TaskCommits:
         self._emit(ev.Notice(text=one_line(text)))
 
     def _pending(self) -> tuple[Task, ...]:
-        return pending_commits(self._docs.plan)
+        tasks = self._docs.plan.tasks
+        done = [task for task in tasks if task.status is TaskStatus.COMPLETE]
+        return tuple(task for task in done if task.commit is not None and task.commit.pending)
 
     async def _commit(self, tasks: Sequence[Task]) -> End | None:
         ids = tuple(task.id for task in tasks)
@@ -334,11 +336,3 @@ def hook_environment(base: Mapping[str, str], shims: Path) -> dict[str, str]:
     path = [part for part in base.get("PATH", os.defpath).split(os.pathsep) if part != str(shims)]
     kept = {n: v for n, v in base.items() if not n.startswith(("GIT_CONFIG_", "RALPH_GUARD_"))}
     return kept | {"PATH": os.pathsep.join(path)}
-
-
-def pending_commits(plan: ImplementationPlan) -> tuple[Task, ...]:
-    return tuple(
-        task
-        for task in plan.tasks
-        if task.status is TaskStatus.COMPLETE and task.commit is not None and task.commit.pending
-    )

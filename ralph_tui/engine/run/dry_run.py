@@ -128,22 +128,19 @@ class _Preview:
         self._before: list[str] = []
 
     async def look(self) -> NextRun:
-        await asyncio.to_thread(self._add_running_loop)
-        branch = await asyncio.to_thread(self._branch)
+        owner = await asyncio.to_thread(LoopLock(self._project.layout).owner)
+        if owner is not None:
+            text = f"A loop is already running (process {owner.pid}). Another run can start when it ends."
+            self._before.append(text)
         phases = {
             Phase.DISCOVERY: self._discovery,
             Phase.PLANNING: self._planning,
             Phase.BUILDING: self._building,
             Phase.VALIDATION: self._validation,
         }
+        branch = await asyncio.to_thread(self._branch)
         found = await phases[self._phase]()
         return found.model_copy(update={"branch": branch, "before": tuple(self._before)})
-
-    def _add_running_loop(self) -> None:
-        owner = LoopLock(self._project.layout).owner()
-        if owner is not None:
-            text = f"A loop is already running (process {owner.pid}). Another run can start when it ends."
-            self._before.append(text)
 
     def _branch(self) -> str:
         confined = self._settings.safety.sandbox != "off" and not sandbox_problem()
