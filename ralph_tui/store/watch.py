@@ -21,8 +21,21 @@ def watch_project(project: Project) -> AsyncGenerator[frozenset[str], None]:
     Call this before you load the documents, so that no change is missed in between. Names are `state`, `plan`,
     `injections`, `config`, `breaker`, `budget`, `questions`, `steps`, `project`, `specs` and `memory`.
     """
-    watched = watched_files(project.layout)
-    return _changes(project.layout, watched, signatures(watched))
+    layout = project.layout
+    watched = {
+        "state": (layout.state,),
+        "plan": (layout.plan,),
+        "injections": (layout.injections,),
+        "config": (layout.config,),
+        "breaker": (layout.breaker,),
+        "budget": (layout.budget,),
+        "questions": (layout.questions,),
+        "steps": (layout.steps,),
+        "project": (layout.project,),
+        "specs": (layout.specs,),
+        "memory": (layout.memory, layout.active_memory),
+    }
+    return _changes(layout, watched, signatures(watched))
 
 
 async def _changes(
@@ -48,22 +61,6 @@ async def _changes(
             known = now
             if changed:
                 yield changed
-
-
-def watched_files(layout: Layout) -> Mapping[str, tuple[Path, ...]]:
-    return {
-        "state": (layout.state,),
-        "plan": (layout.plan,),
-        "injections": (layout.injections,),
-        "config": (layout.config,),
-        "breaker": (layout.breaker,),
-        "budget": (layout.budget,),
-        "questions": (layout.questions,),
-        "steps": (layout.steps,),
-        "project": (layout.project,),
-        "specs": (layout.specs,),
-        "memory": (layout.memory, layout.active_memory),
-    }
 
 
 def signatures(watched: Mapping[str, tuple[Path, ...]]) -> dict[str, Signature]:

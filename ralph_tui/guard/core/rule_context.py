@@ -58,7 +58,7 @@ class Invocation:
         return self.dirs.policy
 
     def fork(self) -> "Invocation":
-        return replace(self, dirs=self.dirs.fork())
+        return replace(self, dirs=replace(self.dirs))
 
     def deeper(self) -> "Invocation":
         """Return the context for what this starts.

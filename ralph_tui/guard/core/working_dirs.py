@@ -3,7 +3,7 @@
 import os.path
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import names
@@ -82,9 +82,6 @@ class WorkingDirs:
     @property
     def _own_directories(self) -> tuple[str, ...]:
         return tuple(os.path.normpath(path) for path in self.policy.own_directories)
-
-    def fork(self) -> "WorkingDirs":
-        return replace(self)
 
     def move(self, target: Word | None, *, certain: bool) -> None:
         """Follow a `cd`; unless it certainly succeeded, the old directory stays possible."""

@@ -147,19 +147,6 @@ def decode_document(kind: Document[R], data: bytes, path: Path) -> R:
         NewerError: A newer ralph wrote the document.
     """
     raw = _plan_object(data, path) if kind.name == PLAN.name else parse_object(data)
-    _check_version(kind, raw, path)
-    if kind.name == PLAN.name and (found := foreign_part(raw)) is not None:
-        raise _foreign(found, raw, decode(data), path)
-    try:
-        return kind.model.model_validate(raw)
-    except ValidationError as error:
-        raise InvalidDocumentError(
-            _validation_message(error, raw, decode(data), path),
-            "Correct the file and try again. The file was not changed.",
-        ) from error
-
-
-def _check_version(kind: Document[R], raw: dict[str, JsonValue], path: Path) -> None:
     version = raw.get("schema_version", 1)  # a file written by hand has none
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise StoreError(
@@ -172,6 +159,15 @@ def _check_version(kind: Document[R], raw: dict[str, JsonValue], path: Path) -> 
             f"this version supports {kind.version}).",
             "Upgrade ralph-tui. The file was not changed.",
         )
+    if kind.name == PLAN.name and (found := foreign_part(raw)) is not None:
+        raise _foreign(found, raw, decode(data), path)
+    try:
+        return kind.model.model_validate(raw)
+    except ValidationError as error:
+        raise InvalidDocumentError(
+            _validation_message(error, raw, decode(data), path),
+            "Correct the file and try again. The file was not changed.",
+        ) from error
 
 
 def _plan_object(data: bytes, path: Path) -> dict[str, JsonValue]:
