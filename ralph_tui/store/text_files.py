@@ -84,7 +84,6 @@ class TextFiles(ABC):
     # --- progress.txt
 
     def append_learning(self, category: str, text: str) -> None:
-        """Add one line to progress.txt. A full file becomes `progress.txt.1`."""
         label = one_line(category, 40).upper().replace(":", "") or "NOTE"
         line = f"[{self._clock():%Y-%m-%d %H:%M:%S}] {label}: {one_line(text, LEARNING_CHARS)}\n"
         make_room(self.layout.progress)
@@ -145,7 +144,6 @@ class TextFiles(ABC):
         return copy
 
     def mark_undone(self, task_id: str, iterations: Sequence[int]) -> None:
-        """Say in the memory and in the progress log that a person undid these iterations."""
         for number in iterations:
             if (self.layout.memory_iterations / f"iter-{number:03d}.md").is_file():
                 self.write_iteration_memory(
@@ -193,7 +191,6 @@ class TextFiles(ABC):
         return self._write_numbered(self.layout.memory_sessions, "session", number, text)
 
     def _write_numbered(self, directory: Path, stem: str, number: int, text: str) -> Path:
-        """Write `stem-NNN.md`, and archive all but the newest memories of its kind."""
         self._require_dot()
         written = write_text(directory / f"{stem}-{number:03d}.md", text)
         self._rotate(directory, stem)
@@ -230,7 +227,6 @@ class TextFiles(ABC):
         return tuple(sorted(path for path in files if path.stat().st_mtime < before))
 
     def clean_archive(self) -> tuple[Path, ...]:
-        """Remove the memories that were archived more than `ARCHIVE_DAYS` ago; return their paths."""
         self._require_dot()
         old = self.old_memories()
         for path in old:

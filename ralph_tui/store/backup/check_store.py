@@ -82,7 +82,6 @@ class CheckStore:
         return mirror_of(self._root) / "checks"
 
     def load(self) -> BaseRecord:
-        """Return the record, or an empty one before the first task."""
         return self._record("base.json", BaseRecord)
 
     def save(self, record: BaseRecord) -> None:
@@ -118,7 +117,6 @@ class CheckStore:
         self._write("tried.json", data)
 
     def required(self) -> RequiredChecks:
-        """Return the checks of earlier runs, or none before the first."""
         return self._record("required.json", RequiredChecks)
 
     def save_required(self, required: RequiredChecks) -> None:

@@ -133,7 +133,6 @@ class JournalWriter:
         self._descriptor = descriptor
 
     def close(self) -> None:
-        """Close the file. A second call does nothing."""
         with self._writing:
             if self._descriptor >= 0:
                 os.close(self._descriptor)
