@@ -7,12 +7,13 @@ import ast
 import itertools
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from ralph_tui.engine.core.project_tree import is_source
+from ralph_tui.engine.verification.evidence.check_names import TEST_DIRECTORIES
 from ralph_tui.engine.verification.evidence.classify import SUBJECT, classify
 from ralph_tui.engine.verification.evidence.marks import without_new_marks
 from ralph_tui.engine.verification.evidence.tests_inside import has_own_tests
@@ -31,9 +32,9 @@ _VARIABLE = re.compile(
 )
 """How code reads a variable when it runs, unlike Rust's `env!`, which is the same in every build."""
 _OF_REQUEST = re.compile(rb"(?<![\w.])env(?:iron)?(?=\[|\.(?:get|fetch)\b)")
-"""How an application reads what a web server says of a request, unless it imports a name for the environment."""
+"""How an application reads what a web server says, unless it imports a name for the environment."""
+_PATH_PART = re.compile(rb"""["'/]([\w-]+)(?=["'/])""")
 _MOST_TESTS = 50
-"""Test sources whose numbers are changed to see whether a check reads them."""
 
 
 class Altered(NamedTuple):
@@ -74,33 +75,40 @@ class Altered(NamedTuple):
         return found
 
     def with_failing_tests(
-        self, tests: Sequence[str]
+        self, tests: Iterable[str]
     ) -> tuple[dict[str, Content], tuple[str, ...]]:
         """Return the Python sources of these tests, changed so that they must fail, and those that are found there."""
-        held = self.base.contents(self.inspection.claim)
-        held = {**held, **{path: kept for path, kept in self.inspection.judged.items() if kept}}
-        sources = ((p, kept) for p, kept in held.items() if p.endswith(".py"))
+        held = {**self._contents[1], **self.inspection.judged}
+        by_stem: dict[str, list[str]] = {}
+        for path in (path for path in held if path.endswith(".py")):
+            by_stem.setdefault(PurePosixPath(path).stem, []).append(path)
+        own: dict[str, list[str]] = {}
+        for name in tests:
+            file, named, _ = name.partition("::")
+            for stem in [PurePosixPath(file).stem] if named else name.split("."):
+                for path in by_stem.get(stem, ()):
+                    if not named or f"/{path}".endswith(f"/{file}"):
+                        own.setdefault(path, []).append(name)
         found: dict[str, Content] = {}
         judged: dict[str, None] = {}
-        for path, kept in sources:
-            own = [name for name in tests if _is_of(name, path)]
-            if own and len(found) < _MOST_TESTS:
-                changed, names = failing_tests(self.base.read(kept))
+        for path, names in islice(own.items(), _MOST_TESTS):
+            if kept := held[path]:
+                changed, known = failing_tests(self.base.read(kept))
                 found[path] = self.base.trees.put(changed, kept.mode)
-                judged |= {
-                    n: None for n in own if re.split(r"[:.]", n.partition("[")[0])[-1] in names
-                }
+                judged |= dict.fromkeys(n for n in names if _place_of(n) in known)
         return found, tuple(judged)
 
     def _told_data(self) -> Callable[[str], bool]:
         """Return whether a file is data of tests that the changed product names, so that it may take its results from there."""
         told = b"\0".join(new for *_, new in self._product())
+        directories = TEST_DIRECTORIES & {*map(os.fsdecode, _PATH_PART.findall(told))}
 
         def is_told(path: str) -> bool:
-            place, _, name = path.rpartition("/")
-            words = (name, place) if "/" in place else (name,)
+            *places, name = path.split("/")
+            named = name.encode() in told or not directories.isdisjoint(places)
+            named |= len(places) > 1 and "/".join(places).encode() in told
             is_data = not is_source(path) and SUBJECT.fullmatch(classify(path, None, b"").reason)
-            return bool(is_data and any(word.encode() in told for word in words))
+            return bool(is_data and named)
 
         return is_told
 
@@ -143,9 +151,8 @@ def _of_process(text: bytes) -> bytes:
     return text if imported else _OF_REQUEST.sub(b"", text)
 
 
-def _is_of(test: str, path: str) -> bool:
-    file, named, _ = test.partition("::")
-    return f"/{path}".endswith(f"/{file}") if named else PurePosixPath(path).stem in test.split(".")
+def _place_of(test: str) -> str:
+    return ".".join(re.split(r"::|\.", test.partition("[")[0])[-2:])
 
 
 _VALUE = re.compile(
@@ -191,16 +198,17 @@ _MUST_FAIL = (
 
 
 def failing_tests(data: bytes) -> tuple[bytes, frozenset[str]]:
-    """Return Python source whose tests do what they did and then fail, whatever happened, and the names of these tests."""
+    """Return Python source whose tests always fail, and their names, each after its class or the ending of its file."""
     names = set()
     try:
         tree = ast.parse(data)
     except (SyntaxError, ValueError):
         return data, frozenset()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name[:4] == "test":
-            names.add(node.name)
-            first = node.args.args[0].arg if node.args.args else "None"
-            fails = ast.parse(_MUST_FAIL.format(first)).body
-            node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=fails)]
+    for above in list(ast.walk(tree)):
+        for node in ast.iter_child_nodes(above):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name[:4] == "test":
+                names.add(f"{above.name if isinstance(above, ast.ClassDef) else 'py'}.{node.name}")
+                first = node.args.args[0].arg if node.args.args else "None"
+                fails = ast.parse(_MUST_FAIL.format(first)).body
+                node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=fails)]
     return ast.unparse(ast.fix_missing_locations(tree)).encode(), frozenset(names)

@@ -333,19 +333,20 @@ class Examiner:
         return found or await self._asks_for_less(case, there)
 
     async def _never_fails(self, case: Case) -> dict[str, object] | None:
-        """Return a question if tests that turned green pass as well where they must fail: the product changes their results."""
-        runners, turned = {*case.here.report.runners}, case.turned
+        """Return a question if tests pass as well where they must fail, unlike before: the product changes their results."""
+        runners, turned, inspection = {*case.here.report.runners}, case.turned, case.inspection
         if not turned or not runners <= {RunnerKind.PYTEST, RunnerKind.UNITTEST}:
             return None
-        failing, tests = await asyncio.to_thread(self._altered(case).with_failing_tests, turned)
-        changed = {**case.inspection.judged, **failing}
-        run = (case.inspection.claim, case.command, case.limit_seconds, changed)
-        passed = {*passed_in((await self._run_on(*run)).report.outcomes)} if tests else ()
-        green = [name for name in tests if name in passed]
-        green += [name for name in turned if name.endswith(NOT_LOADED)]
-        if not green:
+        every = dict.fromkeys((*turned, *passed_in(case.here.report.outcomes)))
+        failing, tests = await asyncio.to_thread(self._altered(case).with_failing_tests, every)
+        run, green = (case.command, case.limit_seconds, {**inspection.judged, **failing}), {*tests}
+        if green:
+            green &= {*passed_in((await self._run_on(inspection.claim, *run)).report.outcomes)}
+        if green:
+            green -= {*passed_in((await self._run_on(inspection.base, *run)).report.outcomes)}
+        if not (green := green | {name for name in turned if name.endswith(NOT_LOADED)}):
             return None
-        names = shortlist(tuple(green), MOST_SHOWN)
+        names = shortlist(sorted(green), MOST_SHOWN)
         question = f"{names} also passes where it must fail: something changes the results of tests"
         return _asked(question, (), (), for_person=True)
 
@@ -354,17 +355,16 @@ class Examiner:
 
     async def _knows_its_tests(self, case: Case) -> dict[str, object] | None:
         """Return a question if the check passes only where the product sees a variable that a test runner sets."""
-        inspection = case.inspection
         texts = [case.command, *(read_start(self._root / path) for path in self.tree.entered)]
         known = {*self._environment, *re.findall(r"\w+", " ".join(texts))}
         renamed = await asyncio.to_thread(self._altered(case).with_other_variables, known)
         if not renamed:
             return None
-        ran = await self._run_on(inspection.claim, case.command, case.limit_seconds, renamed)
+        ran = await self._run_on(case.inspection.claim, case.command, case.limit_seconds, renamed)
         less = {*passed_in(case.here.report.outcomes)} - {*passed_in(ran.report.outcomes)}
         if not ran.result.exit_code or (case.here.reported and not less):
             return None
-        names = shortlist(tuple(p for p in renamed if p in inspection.product), MOST_SHOWN)
+        names = shortlist(tuple(p for p in renamed if p in case.inspection.product), MOST_SHOWN)
         question = f"`{case.command}` passes only with a variable from outside the project that {names} reads"
         return _asked(question, (), (), for_person=True)
 
