@@ -4,7 +4,7 @@ import ast
 import inspect
 import json
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Any, Final
@@ -102,21 +102,14 @@ class _DescribedGenerator(GenerateJsonSchema):
 class _SettingsGenerator(_DescribedGenerator):
     """Also accepts `${NAME}` for every setting that is not text."""
 
-    def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
-        return _or_variable(super().int_schema(schema))
+    def build_schema_type_to_method(self) -> dict[Any, Any]:
+        methods: dict[Any, Any] = super().build_schema_type_to_method()
 
-    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
-        return _or_variable(super().float_schema(schema))
+        def or_variable(make: Callable[[Any], JsonSchemaValue]) -> Callable[[Any], JsonSchemaValue]:
+            return lambda schema: {"anyOf": [make(schema), _REFERENCE]}
 
-    def bool_schema(self, schema: core_schema.BoolSchema) -> JsonSchemaValue:
-        return _or_variable(super().bool_schema(schema))
-
-    def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
-        return _or_variable(super().literal_schema(schema))
-
-
-def _or_variable(made: JsonSchemaValue) -> JsonSchemaValue:
-    return {"anyOf": [made, _REFERENCE]}
+        kinds = ("int", "float", "bool", "literal")
+        return methods | {kind: or_variable(methods[kind]) for kind in kinds}
 
 
 def field_docstrings(model: type) -> dict[str, str]:

@@ -27,33 +27,23 @@ START_OBJECTS = 300_000
 def start_lean() -> None:
     """Raise the collector's threshold and skip pydantic's plugin search. Call this before pydantic is imported."""
     gc.set_threshold(START_OBJECTS)
-    _load_no_plugins()
 
+    def from_real_loader(name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        sys.modules.pop(LOADER, None)
+        return getattr(import_module(LOADER), name)
 
-def end_lean() -> None:
-    """Skip the interpreter's last collection: the system frees all memory at once."""
-    gc.freeze()
-
-
-def _load_no_plugins() -> None:
     loader = ModuleType(LOADER)
-    vars(loader).update(get_plugins=tuple, __getattr__=_from_real_loader)
+    vars(loader).update(get_plugins=tuple, __getattr__=from_real_loader)
     sys.modules.setdefault(LOADER, loader)
-
-
-def _from_real_loader(name: str) -> object:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    sys.modules.pop(LOADER, None)
-    return getattr(import_module(LOADER), name)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run ralph and exit with its status."""
     start_lean()
     words = sys.argv[1:] if arguments is None else arguments
-    _fill_closed_streams()
-    _show_any_text()
+    _prepare_streams()
     status = _status(words)
     try:
         sys.stdout.flush()
@@ -61,7 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
         discard_stdout()
     except OSError as error:
         status = _report_unwritable_stdout(error)
-    end_lean()
+    gc.freeze()  # skips the interpreter's last collection: the system frees all memory at once
     sys.exit(status)
 
 
@@ -125,23 +115,20 @@ def _report_os_error(error: OSError) -> int:
     if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return _report_unwritable_stdout(error)
     refused = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
-    if refused and error.filename is not None:
-        return _report_forbidden_path(os.fsdecode(error.filename), str(error.strerror))
-    return _report_unexpected(error)
+    if not refused or error.filename is None:
+        return _report_unexpected(error)
+    path = os.fsdecode(error.filename)
+    hint = "Check who owns it and its permissions, then run the command again."
+    if Path(path).is_relative_to(Path.home()):
+        hint += " With a home that is read-only, set XDG_STATE_HOME and CLAUDE_CONFIG_DIR to other directories."
+    fail(RalphError(f"{path} cannot be used: {str(error.strerror).lower()}.", hint))
+    return int(ExitCode.ERROR)
 
 
 def _report_unwritable_stdout(error: OSError) -> int:
     discard_stdout()
     why = error.strerror or str(error)
     fail(RalphError(f"Standard output cannot be written: {why}.", "The output is incomplete."))
-    return int(ExitCode.ERROR)
-
-
-def _report_forbidden_path(path: str, why: str) -> int:
-    hint = "Check who owns it and its permissions, then run the command again."
-    if Path(path).is_relative_to(Path.home()):
-        hint += " With a home that is read-only, set XDG_STATE_HOME and CLAUDE_CONFIG_DIR to other directories."
-    fail(RalphError(f"{path} cannot be used: {why.lower()}.", hint))
     return int(ExitCode.ERROR)
 
 
@@ -160,16 +147,13 @@ def _report_unexpected(error: Exception) -> int:
     return int(ExitCode.ERROR)
 
 
-def _fill_closed_streams() -> None:
+def _prepare_streams() -> None:
+    """Open closed streams, and show characters that the terminal's encoding lacks as escapes instead of failing."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
             os.set_inheritable(nowhere, True)  # noqa: FBT003  (positional-only)
             setattr(sys, name, os.fdopen(nowhere, mode))
-
-
-def _show_any_text() -> None:
-    """Show characters that the terminal's encoding lacks as escapes instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(OSError):

@@ -61,16 +61,9 @@ def _loop_text(documents: Documents, owner: Owner | None, killed: Owner | None) 
     return f"{word} (pid {owner.pid} on {owner.host} since {stamp(owner.since)})"
 
 
-def _other_loop(project: Project) -> str:
-    owner = LoopLock(project.layout).owner()
-    if owner is None or owner.feature == project.layout.feature:
-        return ""
-    return f", a loop is working on {shown_name(owner.feature)} (pid {owner.pid})"
-
-
 def status_facts(project: Project, documents: Documents, owner: Owner | None) -> dict[str, str]:
     state, plan, breaker = documents.state, documents.plan, documents.breaker
-    counts = plan.counts()
+    counts, lock = plan.counts(), LoopLock(project.layout)
     by_status = ", ".join(
         f"{counts[s]} {s.value.replace('_', ' ')}" for s in TaskStatus if counts[s]
     )
@@ -78,11 +71,13 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
     run = f"{'this' if owner else 'the last'} run"
     unverified = sum(task.is_unverified for task in plan.tasks)
     by_status += f" ({unverified} unverified)" if unverified else ""
+    loop, other = _loop_text(documents, owner, lock.killed()), lock.owner()
+    if other is not None and other.feature != project.layout.feature:
+        loop += f", a loop is working on {shown_name(other.feature)} (pid {other.pid})"
     facts = {
         "project": str(project.root),
         "feature": documents.feature,
-        "loop": _loop_text(documents, owner, LoopLock(project.layout).killed())
-        + _other_loop(project),
+        "loop": loop,
         "waits": f"{state.waits.why} (`ralph retry` retries now)" if owner and state.waits else "",
         "phase": _phase(project, documents),
         "tasks": f"{plural(len(plan.tasks), 'task')}: {by_status}" if plan.tasks else "none yet",

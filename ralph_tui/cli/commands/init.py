@@ -371,6 +371,8 @@ def _plan_adoption(root: Path, asked: WantedFiles) -> Adoption:
     from ralph_tui.config.edit import template_of
     from ralph_tui.config.load import load_settings
     from ralph_tui.config.template import template
+    from ralph_tui.domain.project_state import Phase
+    from ralph_tui.engine.prompts.prompts import builtin_template
     from ralph_tui.engine.verification.detection.project_checks import checks_of
     from ralph_tui.store.layout import Layout
     from ralph_tui.store.project_dir import require
@@ -384,7 +386,9 @@ def _plan_adoption(root: Path, asked: WantedFiles) -> Adoption:
         checks = checks.model_copy(update={"python": "uv"})
     config = template_of(asked.template) if asked.template else template()
     files = {layout.config: config, layout.agents_md: agents_template(checks, asked.language)}
-    files |= dict(_own_prompts(layout)) if asked.prompts else {}
+    for phase in Phase if asked.prompts else ():
+        own = layout.prompt(phase)
+        files[own] = builtin_template(f"{own.stem.removeprefix('PROMPT_')}.md")
     existing = [path for path in files if os.path.lexists(path)]
     manifests = [root / name for name in _PYTHON_MANIFESTS if (root / name).exists()]
     return Adoption(
@@ -394,15 +398,6 @@ def _plan_adoption(root: Path, asked: WantedFiles) -> Adoption:
         new=tuple((path, text) for path, text in files.items() if path not in existing),
         kept=(*manifests[:1], *existing),
     )
-
-
-def _own_prompts(layout: "Layout") -> Iterator[tuple[Path, str]]:
-    from ralph_tui.domain.project_state import Phase
-    from ralph_tui.engine.prompts.prompts import builtin_template
-
-    for phase in Phase:
-        own = layout.prompt(phase)
-        yield own, builtin_template(f"{own.stem.removeprefix('PROMPT_')}.md")
 
 
 def _uv_init_options(root: Path, *, asked: bool | None) -> tuple[str, ...] | None:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ralph_tui.engine.run.verify_task import Tried
     from ralph_tui.engine.verification.baseline import Check
     from ralph_tui.engine.verification.evidence.examined import Examined
-    from ralph_tui.present.text.glyphs import Glyphs
 
 _NAMED = 3
 _OLD_FAILURE = (
@@ -92,16 +91,13 @@ def print_findings(findings: tuple[Finding, ...]) -> None:
     signs = choose(encoding=sys.stdout.encoding)
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
-        sign, word = _sign_and_word(finding, signs)
+        if finding.ok:
+            sign, word = signs.ok, "ok   "
+        elif finding.is_next:
+            sign, word = signs.chevron, "next "
+        else:
+            sign, word = (signs.failed, "wrong") if finding.needed else (signs.warning, "note ")
         typer.echo(f"{sign} {word} {finding.name.ljust(width)}  ", nl=False)
         out(finding.text)
         if not finding.ok and finding.advice:
             out(f"{' ' * 8}{finding.advice}")
-
-
-def _sign_and_word(finding: "Finding", signs: "Glyphs") -> tuple[str, str]:
-    if finding.ok:
-        return signs.ok, "ok   "
-    if finding.is_next:
-        return signs.chevron, "next "
-    return (signs.failed, "wrong") if finding.needed else (signs.warning, "note ")

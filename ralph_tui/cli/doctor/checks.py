@@ -24,7 +24,6 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.check_commands import CheckKind
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.plan.plan import ImplementationPlan
     from ralph_tui.engine.safety.orphan_processes import OrphanProcess
 
 
@@ -36,14 +35,20 @@ SDK = "claude-agent-sdk"
 def examine(start: Path, *, tries: bool = False) -> Iterator[Finding]:
     """Yield all findings, in the order in which a person would fix them."""
     root = _project_root(start)
-    if _may_need_uv(root or start):
+    place = root or start
+    try:
+        settings = load_settings(place)
+        wants_uv, sandbox = needs_uv(place, settings), settings.safety.sandbox
+    except RalphError:  # the finding about the settings reports this
+        wants_uv, sandbox = True, "auto"
+    if wants_uv:
         yield _finding("uv", uv_version, "works")
     yield _finding("claude", cli_version, "bundled with the SDK")
     yield _finding("login", try_login if tries else _login, "")
     yield _git(start)
-    if shutil.which("uv") is not None and _is_python(root or start):
-        yield _python(root or start)
-    yield from check_layers(root or start, _sandbox_mode(root or start))
+    if shutil.which("uv") is not None and (found := _python(place)) is not None:
+        yield found
+    yield from check_layers(place, sandbox)
     reason = no_screen()
     yield Finding(
         "terminal",
@@ -52,16 +57,23 @@ def examine(start: Path, *, tries: bool = False) -> Iterator[Finding]:
         "Runs use line mode here; use a terminal for the screen.",
         needed=False,
     )
-    yield _finding("config", lambda: _config(root or start), "")
-    yield _checks(root or start)
+    yield _finding("config", lambda: _config(place), "")
+    yield _checks(place)
     if tries:
-        yield from try_checks_of(root or start)
+        yield from try_checks_of(place)
     yield _plan(root)
     for finding in (_commits(root), _agents_md(root)) if root is not None else ():
         if finding is not None:
             yield finding
-    yield _orphans(start)
-    yield _disk(root or start)
+    from ralph_tui.engine.safety.orphan_processes import HOW_TO_END, described
+
+    left = orphans_of(start)
+    text = described(left) if left else "no leftover processes"
+    yield Finding("strays", not left, text, HOW_TO_END, needed=False)
+    free, writable = shutil.disk_usage(place).free, os.access(place, os.W_OK)
+    text = f"{free / 1e9:.1f} GB free" if writable else f"{place} is not writable"
+    ok = writable and free > LOW_DISK_BYTES
+    yield Finding("disk", ok=ok, text=text, advice="Free some space, or make it writable.")
 
 
 def _login() -> str:
@@ -82,14 +94,6 @@ def orphans_of(start: Path) -> "tuple[OrphanProcess, ...]":
     return find_orphans(root)
 
 
-def _orphans(start: Path) -> Finding:
-    from ralph_tui.engine.safety.orphan_processes import HOW_TO_END, described
-
-    found = orphans_of(start)
-    text = described(found) if found else "no leftover processes"
-    return Finding("strays", not found, text, HOW_TO_END, needed=False)
-
-
 def cli_version() -> str:
     path, repair = _bundled_cli(), f"Install it again: uv sync --reinstall-package {SDK}"
     if path is None:
@@ -106,13 +110,6 @@ def _bundled_cli() -> Path | None:
     found = (file for file in files if file.parts[-2:] == ("_bundled", "claude"))
     path = next((Path(str(file.locate())) for file in found), None)
     return path if path is not None and path.is_file() else None
-
-
-def _may_need_uv(root: Path) -> bool:
-    try:
-        return needs_uv(root, load_settings(root))
-    except RalphError:
-        return True  # another finding reports the settings
 
 
 def _finding(name: str, check: Callable[[], str], suffix: str) -> Finding:
@@ -146,15 +143,13 @@ def _git(start: Path) -> Finding:
     return Finding("git", ok=True, text=f"repository {done.stdout.strip()}", needed=False)
 
 
-def _is_python(root: Path) -> bool:
+def _python(root: Path) -> Finding | None:
     from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
     from ralph_tui.engine.verification.detection.project_checks import detect_checks
 
     checks = detect_checks(DirectoryFiles(root))
-    return bool(checks.python) or not checks.commands
-
-
-def _python(root: Path) -> Finding:
+    if checks.commands and not checks.python:
+        return None
     done = _asked(root, "uv", "python", "find")
     if done.returncode == 0:
         return Finding("python", ok=True, text=done.stdout.strip(), needed=False)
@@ -172,13 +167,6 @@ def _project_root(start: Path) -> Path | None:
         return Project.find(start, "").root
     except RalphError:
         return None  # the finding about the plan reports this
-
-
-def _sandbox_mode(root: Path) -> str:
-    try:
-        return load_settings(root).safety.sandbox
-    except RalphError:
-        return "auto"  # the finding about the settings reports this
 
 
 def _config(root: Path) -> str:
@@ -216,17 +204,15 @@ def _plan(root: Path | None) -> Finding:
             if offer := plan_of_another(root):
                 advice = f'{offer}. Or describe what to build: ralph "A habit tracker".'
             return Finding("plan", ok=False, text="no tasks yet", advice=advice, is_next=True)
+        from ralph_tui.engine.phases.build_loop import require_workable
+
+        require_workable(plan)
         prefix = f"feature {project.layout.feature}: " if project.layout.feature else ""
-        return _finding("plan", lambda: f"{prefix}{_plan_summary(plan)}", "")
+        done = plan.counts()[TaskStatus.COMPLETE]
+        text = f"{prefix}{plural(len(plan.tasks), 'task')}, {done} complete"
+        return Finding("plan", ok=True, text=text)
     except RalphError as error:
         return Finding("plan", ok=False, text=error.message, advice=error.hint)
-
-
-def _plan_summary(plan: "ImplementationPlan") -> str:
-    from ralph_tui.engine.phases.build_loop import require_workable
-
-    require_workable(plan)
-    return f"{plural(len(plan.tasks), 'task')}, {plan.counts()[TaskStatus.COMPLETE]} complete"
 
 
 _KIND_WORDS = {
@@ -295,27 +281,11 @@ def _agents_md(root: Path) -> Finding | None:
     project = Project(root, "")
     text = project.read_text(project.layout.agents_md, AGENTS_MD_BYTES)
     count = lines_of(text)
-    return (
-        Finding(
-            "AGENTS.md",
-            ok=count <= MAX_LINES,
-            text=f"{plural(count, 'line')} of at most {MAX_LINES}",
-            advice=(
-                f"Shorten it. Only the first {MAX_LINES} lines go into prompts, which name the file for the rest."
-            ),
-            needed=False,
-        )
-        if text
-        else None
-    )
-
-
-def _disk(root: Path) -> Finding:
-    free = shutil.disk_usage(root).free
-    writable = os.access(root, os.W_OK)
-    text = f"{free / 1e9:.1f} GB free" if writable else f"{root} is not writable"
-    ok = writable and free > LOW_DISK_BYTES
-    return Finding("disk", ok=ok, text=text, advice="Free some space, or make it writable.")
+    if not text:
+        return None
+    size = f"{plural(count, 'line')} of at most {MAX_LINES}"
+    advice = f"Shorten it. Only the first {MAX_LINES} lines go into prompts, which name the file for the rest."
+    return Finding("AGENTS.md", ok=count <= MAX_LINES, text=size, advice=advice, needed=False)
 
 
 SHOWN_ON_SCREEN = ("terminal", "plan")

@@ -144,7 +144,9 @@ def check_exposure(*, sandboxed: bool) -> Finding:
     if sandboxed:
         text = "commands in the sandbox see no other process and no login file"
         return Finding("keys", ok=True, text=text, needed=False)
-    found = [*_keys_of_parents(), *_login_files(), *_readable_memory()]
+    directory = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    logins = (directory / ".credentials.json", Path.home() / ".ssh")
+    found = [*_keys_of_parents(), *(str(p) for p in logins if p.exists()), *_readable_memory()]
     if not found:
         return Finding("keys", ok=True, text="no script can read them (tried)", needed=False)
     text = f"without a sandbox a script can read {'; '.join(found)}"
@@ -162,13 +164,6 @@ def _keys_of_parents() -> Iterator[str]:
                 yield f"{', '.join(names)} in the environment of {process.name()} (pid {process.pid})"
         except (psutil.Error, OSError):  # the process is gone, or we may not read it
             continue
-
-
-def _login_files() -> Iterator[str]:
-    directory = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    for path in (directory / ".credentials.json", Path.home() / ".ssh"):
-        if path.exists():
-            yield str(path)
 
 
 def _readable_memory() -> Iterator[str]:

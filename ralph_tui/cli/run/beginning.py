@@ -119,7 +119,9 @@ class Beginning:
                 finish(preview, as_json=False, written=preview.changes_plan)
                 return 0
             if self.options.ask:
-                return self._discover() or self._plan()
+                yes = self.options.yes
+                request = RunRequest(text=self.text, only=Phase.DISCOVERY, assume_yes=yes)
+                return run_in_lines(self.root, self._overrides, request) or self._plan()
             self._save_text()
             if self.options.no_plan:
                 out("Next: `ralph plan` plans it.")
@@ -136,10 +138,6 @@ class Beginning:
         if new:
             project.transact(lambda docs: docs.with_state(specs=(*docs.state.specs, path.name)))
         out(f"{'created' if new else 'kept'}  {path.relative_to(self.root)}")
-
-    def _discover(self) -> int:
-        request = RunRequest(text=self.text, only=Phase.DISCOVERY, assume_yes=self.options.yes)
-        return run_in_lines(self.root, self._overrides, request)
 
     def _plan(self) -> int:
         request = RunRequest(only=Phase.PLANNING, assume_yes=self.options.yes)

@@ -205,20 +205,19 @@ _TOOLS: Mapping[str, _Tool] = {
 
 
 def tool_specs() -> tuple[ToolSpec, ...]:
-    return tuple(
-        ToolSpec(
-            name=name,
-            description=tool.about,
-            input_schema=_input_schema(tool.arguments),
-            read_only=tool.read_only,
+    specs: list[ToolSpec] = []
+    for name, tool in _TOOLS.items():
+        made = tool.arguments.model_json_schema()
+        schema = {key: part for key, part in made.items() if key not in ("title", "description")}
+        specs.append(
+            ToolSpec(
+                name=name,
+                description=tool.about,
+                input_schema=schema,
+                read_only=tool.read_only,
+            )
         )
-        for name, tool in _TOOLS.items()
-    )
-
-
-def _input_schema(arguments: type[Model]) -> dict[str, JsonValue]:
-    made = arguments.model_json_schema()
-    return {name: part for name, part in made.items() if name not in ("title", "description")}
+    return tuple(specs)
 
 
 def answer_call(root: Path | None, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
