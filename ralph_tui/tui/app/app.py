@@ -94,12 +94,13 @@ class RalphApp(Host):
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.items()})
         self.set_class(not self.glyphs.unicode, "-ascii")
         self.push_screen(self.dashboard)
-        self.screen_change_signal.subscribe(self, lambda _: self._screen_changed())
-        self.lifecycle.refresher.start()
 
-    def _screen_changed(self) -> None:
-        self.call_later(lambda: self._check_size(self.size))
-        self.key_queue.screen_changed()
+        def screen_changed(_: object) -> None:
+            self.call_later(lambda: self._check_size(self.size))
+            self.key_queue.screen_changed()
+
+        self.screen_change_signal.subscribe(self, screen_changed)
+        self.lifecycle.refresher.start()
 
     def on_ready(self) -> None:
         """Start after the first paint, and report a theme that does not exist."""
@@ -168,7 +169,7 @@ class RalphApp(Host):
             self.action_invoke("quit")
             return
         self._warned = True
-        self.set_timer(2.0, self._forget_warning)
+        self.set_timer(2.0, lambda: setattr(self, "_warned", False))
         self.show_message("Press ctrl+c again to quit.")
 
     def action_suspend_screen(self) -> None:
@@ -182,9 +183,6 @@ class RalphApp(Host):
             else ""
         )
         self.show_message(self.keys.said("Suspending the screen would also pause the loop." + more))
-
-    def _forget_warning(self) -> None:
-        self._warned = False
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         for command in super().get_system_commands(screen):

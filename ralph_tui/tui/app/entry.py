@@ -38,15 +38,8 @@ def show(app: RalphApp, splash: "Splash | None" = None) -> int:
             sys.__stderr__.write(OLD_TITLE)
     if app.exit_message:
         sys.stderr.write(f"ralph: {app.exit_message}\n")
-    else:
-        _print_summary(app)
+    elif (finished := app.bridge.own_result) and not (app.is_web or app.lifecycle.is_hung_up):
+        from ralph_tui.present.events.run_result import exit_summary
+
+        sys.stderr.write("ralph: " + "\n".join(exit_summary(app.view, finished)) + "\n")
     return code if code is not None else app.return_code or 0
-
-
-def _print_summary(app: RalphApp) -> None:
-    finished = app.bridge.own_result
-    if finished is None or app.is_web or app.lifecycle.is_hung_up:
-        return
-    from ralph_tui.present.events.run_result import exit_summary
-
-    sys.stderr.write("ralph: " + "\n".join(exit_summary(app.view, finished)) + "\n")

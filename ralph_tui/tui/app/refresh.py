@@ -133,13 +133,10 @@ class Refresher:
         ):
             self._app.call_after_refresh(self._on_idle)
         if any(isinstance(event, LoopStarted | LoopFinished | LoopLost) for event in batch):
-            self._run_clock(on=self._app.view.run_state not in ENDED)
+            self.tick()
+            if (timer := self._clock_timer) is not None:
+                (timer.pause if self._app.view.run_state in ENDED else timer.resume)()
         self._show_title()
-
-    def _run_clock(self, *, on: bool) -> None:
-        self.tick()
-        if self._clock_timer is not None:
-            (self._clock_timer.resume if on else self._clock_timer.pause)()
 
     def tick(self) -> None:
         """Update what changes with time alone."""

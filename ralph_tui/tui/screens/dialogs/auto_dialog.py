@@ -40,6 +40,8 @@ AUTO_TITLE = "{}: auto-answering in {}. Press any key to take over."
 class AutoDialog(Dialog[Answer]):
     """Runs no action during the grace period; every key of the dialog is an action."""
 
+    CLOSES_ON_CLICK = False  # the click may only have focused the terminal's window
+
     def __init__(self) -> None:
         super().__init__()
         self._opened_at: datetime | None = None
@@ -65,9 +67,6 @@ class AutoDialog(Dialog[Answer]):
         frame, content = self.query_one(".dialog"), Content(title)
         if frame.border_title != content.markup:  # setting a title draws the whole dialog again
             frame.border_title = content
-
-    def click_outside(self) -> None:
-        """Stay open, because the click may only have focused the terminal's window."""
 
     @on(events.Key)
     @on(events.MouseDown)

@@ -68,6 +68,8 @@ class Dialog(FrozenBackground[Answer], Searching):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
     STEM = "dialog"
     """The beginning of an export's file name."""
+    CLOSES_ON_CLICK = True
+    """Whether a click outside closes it."""
     KEYS = "esc close"
     """The footer, the most important key first; `{copy}` represents the person's key."""
 
@@ -96,11 +98,8 @@ class Dialog(FrozenBackground[Answer], Searching):
             self.action_cancel()
 
     def on_click(self, event: events.Click) -> None:
-        if event.widget is self:
-            self.click_outside()
-
-    def click_outside(self) -> None:
-        self.action_leave()
+        if event.widget is self and self.CLOSES_ON_CLICK:
+            self.action_leave()
 
     def action_cancel(self) -> None:
         self.dismiss(None)

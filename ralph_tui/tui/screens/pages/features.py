@@ -21,7 +21,7 @@ from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
-from ralph_tui.tui.screens.pages.page import Handler, Page
+from ralph_tui.tui.screens.pages.page import Page
 from ralph_tui.tui.widgets.text_view import TextView
 
 REREAD_SECONDS = 2.0
@@ -106,14 +106,6 @@ class FeaturesPage(Page):
         if name in ("choose", "archive") and not self._found:
             return self.app.keys.said(ONE_PLAN)
         return super().not_now(name)
-
-    def handlers(self) -> dict[str, Handler]:
-        return {
-            **super().handlers(),
-            "choose": self.do_choose,
-            "new": self.do_new,
-            "archive": self.do_archive,
-        }
 
     def on_row_list_opened(self) -> None:
         self.action_invoke("choose")

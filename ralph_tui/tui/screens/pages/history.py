@@ -28,7 +28,7 @@ from ralph_tui.present.text.spans import Span, Tone, wrap
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.screens.pages.iterations import IterationsPage
-from ralph_tui.tui.screens.pages.page import Handler, Page
+from ralph_tui.tui.screens.pages.page import Page
 from ralph_tui.tui.widgets.styled import StyledLines
 from ralph_tui.tui.widgets.tabs import ViewTabs
 from ralph_tui.tui.widgets.text_view import TextView
@@ -172,9 +172,6 @@ class HistoryPage(Page):
                 "Choose a session first. Press {history.look} to switch to the sessions."
             )
         return super().not_now(name)
-
-    def handlers(self) -> dict[str, Handler]:
-        return {**super().handlers(), "look": self.tabs.next, "open": self.do_open}
 
     def do_open(self) -> None:
         if self.text.cursor is not None:

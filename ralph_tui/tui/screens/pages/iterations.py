@@ -6,7 +6,7 @@ Iterations
 └── Transcript | TextView
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from textual import getters
@@ -28,7 +28,7 @@ from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import MAX_EVENTS, JournalLibrary
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
-from ralph_tui.tui.screens.pages.page import Handler, ListDetailPage
+from ralph_tui.tui.screens.pages.page import ListDetailPage
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.row_list import Key
 from ralph_tui.tui.widgets.stream import Transcript
@@ -240,24 +240,18 @@ class IterationsPage(ListDetailPage):
 
     # Commands.
 
-    def handlers(self) -> dict[str, Handler]:
-        return {
-            **super().handlers(),
-            "filter": self._with_contents(self._next_filter),
-            "look": self._with_contents(self.tabs.next),
-            "newer": lambda: self.choices.action_cursor(-1),
-            "older": lambda: self.choices.action_cursor(1),
-            "undo": self.do_undo,
-        }
+    def do_look(self) -> None:
+        self.show_contents()
+        super().do_look()
 
-    def _with_contents(self, command: Callable[[], None]) -> Handler:
-        def run() -> None:
-            self.show_contents()
-            command()
+    def do_newer(self) -> None:
+        self.choices.action_cursor(-1)
 
-        return run
+    def do_older(self) -> None:
+        self.choices.action_cursor(1)
 
-    def _next_filter(self) -> None:
+    def do_filter(self) -> None:
+        self.show_contents()
         self.transcript.filter_entries(self.transcript.entry_filter.next())
         self.search_again()
 

@@ -23,7 +23,7 @@ from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Line, Span, Tone, flat
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.data.project_files import ARCHIVE, MemoryDocument, read_documents
-from ralph_tui.tui.screens.pages.page import Handler, ListDetailPage
+from ralph_tui.tui.screens.pages.page import ListDetailPage
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.text_view import TextView
 
@@ -218,9 +218,6 @@ class MemoryPage(ListDetailPage):
             return "Archives are read-only."
         was_sent = f"This is the {meant.name} as sent. Edit the files that it was built from."
         return was_sent if meant.text else meant.note
-
-    def handlers(self) -> dict[str, Handler]:
-        return {**super().handlers(), "edit": self.do_edit}
 
     def do_open(self) -> None:
         self.open_contents()

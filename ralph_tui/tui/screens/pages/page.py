@@ -38,7 +38,7 @@ from ralph_tui.tui.widgets.header import PageHead
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.search import Searchable, Searching
 from ralph_tui.tui.widgets.stream import Transcript
-from ralph_tui.tui.widgets.tabs import PANES
+from ralph_tui.tui.widgets.tabs import PANES, ViewTabs
 from ralph_tui.tui.widgets.text_view import TextView
 
 T = TypeVar("T")
@@ -158,17 +158,8 @@ class Page(ModalScreen[None], Searching):
 
     # Commands.
 
-    def handlers(self) -> dict[str, Handler]:
-        """Return the handler of each command; a subclass adds its own."""
-        return {
-            "search": self.do_search,
-            "next_match": self.do_next_match,
-            "previous_match": self.do_previous_match,
-            "copy": self.do_copy,
-            "share": self.do_share,
-        }
-
     def action_invoke(self, name: str) -> None:
+        """Run a command of the app, or the page's own method `do_NAME`."""
         if not any(command.name == name for command in self.page_commands):
             if name in PANES or name == "close":  # a pane is shown without the page above it
                 self.dismiss(None)
@@ -178,7 +169,8 @@ class Page(ModalScreen[None], Searching):
         if reason := self.not_now(name):
             self.app.show_message(reason)
             return
-        done = self.handlers()[name]()
+        handler: Handler = getattr(self, f"do_{name}")
+        done = handler()
         if inspect.isawaitable(done):
             do(self, done, f"command-{name}")
         self.refresh_keys()
@@ -208,6 +200,9 @@ class Page(ModalScreen[None], Searching):
 
     def shown_text(self) -> str:
         return ""
+
+    def do_look(self) -> None:
+        self.query_one(ViewTabs).next()
 
     def do_copy(self) -> None:
         app = self.app
@@ -307,9 +302,6 @@ class ListDetailPage(Page):
 
     def contents(self) -> Transcript | TextView:
         raise NotImplementedError
-
-    def handlers(self) -> dict[str, Handler]:
-        return {**super().handlers(), "open": self.do_open}
 
     def do_open(self) -> None:
         raise NotImplementedError

@@ -28,7 +28,7 @@ from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
-from ralph_tui.tui.screens.pages.page import Handler, Page
+from ralph_tui.tui.screens.pages.page import Page
 from ralph_tui.tui.widgets.tabs import ViewTabs
 from ralph_tui.tui.widgets.text_view import TextView
 
@@ -170,9 +170,6 @@ class SettingsPage(Page):
             )
 
     # Changing.
-
-    def handlers(self) -> dict[str, Handler]:
-        return {**super().handlers(), "look": self.tabs.next, "open": self.do_open}
 
     async def do_open(self) -> None:
         key = self.text.cursor

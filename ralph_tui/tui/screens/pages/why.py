@@ -19,7 +19,7 @@ from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
 from ralph_tui.tui.screens.dialogs.text_input import TextDialog
-from ralph_tui.tui.screens.pages.page import Handler, Page
+from ralph_tui.tui.screens.pages.page import Page
 from ralph_tui.tui.widgets.tabs import ViewTabs
 from ralph_tui.tui.widgets.text_view import TextView
 
@@ -151,13 +151,6 @@ class WhyPage(Page):
             )
             return "The breaker is closed, and its counters are at zero." if at_rest else ""
         return super().not_now(name)
-
-    def handlers(self) -> dict[str, Handler]:
-        return {
-            **super().handlers(),
-            "look": self.tabs.next,
-            "reset_breaker": self.do_reset_breaker,
-        }
 
     async def do_reset_breaker(self) -> None:
         reason = await self.app.push_screen_wait(BreakerReasonDialog())
