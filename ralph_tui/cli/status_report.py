@@ -14,7 +14,6 @@ from ralph_tui.domain.formatting import plural, shortlist, took
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import DECISIONS, Phase, SessionRecord, StopMode
 from ralph_tui.domain.run.breaker import CircuitBreaker
-from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.present.text.figures import breaker_counts, money, stamp, tokens, when
@@ -71,6 +70,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
     run = f"{'this' if owner else 'the last'} run"
     unverified = sum(task.is_unverified for task in plan.tasks)
     by_status += f" ({unverified} unverified)" if unverified else ""
+    used, asked = documents.budget, len(documents.questions.open())
     loop, other = _loop_text(documents, owner, lock.killed()), lock.owner()
     if other is not None and other.feature != project.layout.feature:
         loop += f", a loop is working on {shown_name(other.feature)} (pid {other.pid})"
@@ -87,7 +87,9 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         else "",
         "blocked": _blocked(plan),
         "iteration": str(state.iteration_count),
-        "context": _context(documents.budget) if owner else "",
+        "context": f"{tokens(used.current_usage)} of {tokens(used.total_capacity)} ({used.percent:.0f} %)"
+        if owner
+        else "",
         "cost": f"{money(state.session_cost_usd)} in {run}, {money(state.total_cost_usd)} in total"
         + (
             f", {money(documents.project_cost)} in all features" if documents.project.exists else ""
@@ -101,7 +103,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         if state.branch
         else "",
         "request": state.request,
-        "questions": _questions(documents),
+        "questions": f"{asked} open; `ralph answer` lists them" if asked else "",
         "approval": _approval(documents),
         "answer by": _answer_by(documents) if owner else "",
     }
@@ -135,15 +137,6 @@ def _blocked(plan: ImplementationPlan) -> str:
     name = tasks[0].id if len(tasks) == 1 else "TASK"
     todo = f"Change it with `ralph edit {name}`, then run `ralph retry {name}`."
     return f"{shortlist([text.rstrip('.: ') for text in named], 3)}. {todo}"
-
-
-def _context(budget: ContextBudget) -> str:
-    return f"{tokens(budget.current_usage)} of {tokens(budget.total_capacity)} ({budget.percent:.0f} %)"
-
-
-def _questions(documents: Documents) -> str:
-    count = len(documents.questions.open())
-    return f"{count} open; `ralph answer` lists them" if count else ""
 
 
 def _answer_by(documents: Documents) -> str:

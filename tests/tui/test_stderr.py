@@ -22,7 +22,8 @@ APP = """
 import os, sys
 from tests.tui import feed
 from tests.tui.conftest import script_of
-from ralph_tui.tui.app.entry import run_app
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.app.entry import show
 script = script_of(feed.stopped())
 warm = script._warm_up
 def noisy():
@@ -30,7 +31,7 @@ def noisy():
     os.write(1, b"warmed up")
     warm()
 script._warm_up = noisy
-code = run_app(script.launch, autostart=True)
+code = show(RalphApp(script.launch, autostart=True))
 sys.stdout.write(f"status {code}")
 """
 

@@ -239,7 +239,6 @@ def _overrides(only: str | None, options: RunOptions) -> Mapping[str, object]:
 
 
 def _seconds(minutes: float | None) -> float | None:
-    """Return a timeout in seconds."""
     if minutes is not None and not (minutes > 0 and math.isfinite(minutes)):
         raise RalphError(
             f"--timeout takes minutes above 0, not {minutes:g}.", "Give some, such as 15 or 0.5."

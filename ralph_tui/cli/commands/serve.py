@@ -75,8 +75,9 @@ def mcp(project_root: ProjectRoot = None) -> None:
 
     from ralph_tui import __version__
     from ralph_tui.cli.run import mcp_steering as tools
+    from ralph_tui.store.lock import refuse_agent
 
-    tools.require_person(project_root)
+    refuse_agent(find_project(project_root).layout)
     if sys.stdin is not None and sys.stdin.isatty():
         raise RalphError(
             "`ralph mcp` is started by an MCP client, not at a terminal.",

@@ -12,7 +12,7 @@ from ralph_tui.domain.sanitize import inert
 
 if TYPE_CHECKING:
     from ralph_tui.domain.events import Event
-    from ralph_tui.domain.verification.verification import GateResult, Receipt
+    from ralph_tui.domain.verification.verification import GateResult
 
 app = typer.Typer()
 
@@ -90,9 +90,16 @@ def _report_check(event: "Event") -> None:
 
 
 def result_lines(result: "GateResult") -> list[str]:
+    from ralph_tui.domain.verification.verification import receipt_facts
+
     lines = []
     for receipt in result.receipts:
-        lines += _receipt_lines(receipt)
+        status = receipt.status.value.replace("_", " ")
+        reason = f": {inert(receipt.reason)}" if receipt.reason else ""
+        lines.append(f"{status}  {inert(receipt.command)}{reason}")
+        lines += [f"    {inert(fact)}" for fact in receipt_facts(receipt)]
+        printed = [] if receipt.ok else inert(receipt.tail).strip().splitlines()
+        lines += [f"  | {text}" for text in printed[-_TAIL_LINES:]]
     lines += [f"not checked: {inert(text)}" for text in result.unchecked]
     lines += [f"rests on: {inert(path)}" for path in result.rests_on]
     lines += [
@@ -109,16 +116,3 @@ def result_lines(result: "GateResult") -> list[str]:
         )
         return [*lines, f"{result.task_id} is not verified: {result.basis}{left}."]
     return [*lines, f"{result.task_id} does not pass: {inert(result.refusal)}."]
-
-
-def _receipt_lines(receipt: "Receipt") -> list[str]:
-    from ralph_tui.domain.verification.verification import receipt_facts
-
-    status = receipt.status.value.replace("_", " ")
-    reason = f": {inert(receipt.reason)}" if receipt.reason else ""
-    lines = [f"{status}  {inert(receipt.command)}{reason}"]
-    lines += [f"    {inert(fact)}" for fact in receipt_facts(receipt)]
-    if not receipt.ok:
-        printed = inert(receipt.tail).strip().splitlines()[-_TAIL_LINES:]
-        lines += [f"  | {text}" for text in printed]
-    return lines

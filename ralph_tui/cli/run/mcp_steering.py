@@ -18,7 +18,6 @@ from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.engine.control.plan_edits import TaskFields
 from ralph_tui.engine.core.ports import ToolSpec
-from ralph_tui.store.lock import refuse_agent
 
 NAME = "ralph"
 
@@ -233,7 +232,3 @@ def answer_call(root: Path | None, name: str, arguments: Mapping[str, JsonValue]
         return ToolAnswer(text=text, is_error=True)
     except RalphError as error:
         return ToolAnswer(text=str(error), is_error=True)
-
-
-def require_person(root: Path | None) -> None:
-    refuse_agent(find_project(root).layout)

@@ -123,9 +123,10 @@ def show_run(
     if reason:
         note(f"{reason}, so this runs in line mode.")
     if on_screen and not reason:
-        from ralph_tui.tui.app.entry import run_app
+        from ralph_tui.tui.app.app import RalphApp
+        from ralph_tui.tui.app.entry import show
 
-        return run_app(make(interactive=True), autostart=True)
+        return show(RalphApp(make(interactive=True), autostart=True))
     from ralph_tui.cli.run.headless import run_lines
 
     prompts = may_prompt(as_json=as_json, may_ask=may_ask)

@@ -3,7 +3,6 @@
 import sys
 from typing import TYPE_CHECKING
 
-from ralph_tui.engine.control.launch import Launch
 from ralph_tui.store.feature_choice import layout_of, pinned_feature
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.host.terminal_escapes import OLD_TITLE
@@ -12,10 +11,6 @@ from ralph_tui.tui.terminal.writer import quiet_stderr
 
 if TYPE_CHECKING:
     from ralph_tui.tui.terminal.splash import Splash
-
-
-def run_app(launch: Launch, *, autostart: bool) -> int:
-    return show(RalphApp(launch, autostart=autostart))
 
 
 def show(app: RalphApp, splash: "Splash | None" = None) -> int:

@@ -93,7 +93,6 @@ class ScreenLifecycle:
             self._handlers.decisions.check()
 
     def _on_idle(self) -> None:
-        """Offer to start a run, because none runs."""
         do(self._app, self._offer(), "starting")
 
     async def _offer(self) -> None:

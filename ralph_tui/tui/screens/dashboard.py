@@ -112,7 +112,9 @@ class Dashboard(Screen[None], Searching, TaskPicker):
         yield StatusStrip()
         with Container(id="body"):
             yield Board(id="tasks")
-            yield Stream(Timeline(roots=self._roots()), id="activity")
+            root = self.app.launch.root
+            roots = tuple({str(root): None, str(root.resolve()): None})
+            yield Stream(Timeline(roots=roots), id="activity")
             with StatusPane(id="status"):
                 yield ContextGauge()
                 yield CostPanel()
@@ -129,10 +131,6 @@ class Dashboard(Screen[None], Searching, TaskPicker):
         return self.is_attached and any(
             isinstance(child, DashboardFooter) for child in self.children
         )
-
-    def _roots(self) -> tuple[str, ...]:
-        root = self.app.launch.root
-        return tuple({str(root): None, str(root.resolve()): None})
 
     def on_mount(self) -> None:
         # Textual's own Tab skips the status pane, which is displayed only while it has the focus.

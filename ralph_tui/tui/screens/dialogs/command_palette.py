@@ -84,7 +84,6 @@ class Palette(CommandPalette):
         providers: Iterable[type[Provider]] | None = None,
         placeholder: str = "Search for commands",
     ) -> None:
-        """Search the app's providers, unless others are given."""
         super().__init__(
             providers=None if providers is None else list(providers), placeholder=placeholder
         )

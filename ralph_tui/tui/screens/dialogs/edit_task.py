@@ -140,7 +140,6 @@ class TaskForm(Dialog[Task | None]):
     def __init__(
         self, heading: str, before: TypedFields, save: Save, typed: TypedFields | None = None
     ) -> None:
-        """Edit the fields `before`; `typed` are the fields typed earlier."""
         super().__init__()
         self._heading = heading
         self._write = save

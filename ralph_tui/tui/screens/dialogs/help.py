@@ -71,7 +71,6 @@ INTRODUCTION = (
     ("{answer}", "Answer when the header asks for you."),
     ("{pause} {inject} {stop}", "Pause, guide, stop."),
 )
-"""The introduction, which names the parts of the screen."""
 
 
 class HelpDialog(TextReader):
@@ -113,12 +112,10 @@ class HelpDialog(TextReader):
         areas["Moving"] = [KeyRow(keys, f"{text}.") for keys, text in MOVES]
         rows = [*here, *areas.items()]
         shown = [(title, _by_reason(of)) for title, of in rows]
-        shown.insert(len(here), ("In one minute", self._introduction()))
-        return shown
-
-    def _introduction(self) -> list[KeyRow]:
         said = self.app.keys.said
-        return [KeyRow(said(keys), said(text)) for keys, text in INTRODUCTION]
+        introduction = [KeyRow(said(keys), said(text)) for keys, text in INTRODUCTION]
+        shown.insert(len(here), ("In one minute", introduction))
+        return shown
 
     def _row(self, command: Command, not_now: str) -> KeyRow:
         own = self.app.keys_of(command)

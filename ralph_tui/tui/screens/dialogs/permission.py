@@ -59,7 +59,6 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         drafts: MutableMapping[str, Draft],
         context: Sequence[str] = (),
     ) -> None:
-        """Ask the single question of `batch`; `drafts` keeps a typed reason after closing."""
         super().__init__()
         self._asked = batch[0]
         self._drafts = drafts

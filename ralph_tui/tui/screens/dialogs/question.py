@@ -141,7 +141,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         drafts: MutableMapping[str, Draft],
         context: Sequence[str] = (),
     ) -> None:
-        """Ask the questions of `batch`; `drafts` keeps the answers so far after closing."""
         super().__init__()
         self._batch = list(batch)
         self._drafts = drafts

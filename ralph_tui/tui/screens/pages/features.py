@@ -1,12 +1,10 @@
 """The features page: the plans of a project, to choose one or create another."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 
 from textual import getters
 from textual.widget import Widget
 
-from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.features import NAME_RULE, FeatureSummary, shown_name
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.view.loop_view import LoopView
@@ -20,6 +18,7 @@ from ralph_tui.store.feature_folders import Features
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
+from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 from ralph_tui.tui.screens.pages.page import Page
 from ralph_tui.tui.widgets.text_view import TextView
@@ -117,26 +116,25 @@ class FeaturesPage(Page):
         if name == self.app.view.feature:
             self.app.show_message(f"{shown_name(name)} is already chosen.")
             return
-        try:
-            await asyncio.to_thread(choose_feature, self.app.launch.root, name)
-        except RalphError as error:
-            self.app.show_message(str(error), error=True)
-            return
-        self._switch_to(name)
+        root = self.app.launch.root
+
+        def choose() -> bool:
+            choose_feature(root, name)
+            return True
+
+        if await attempt(self.app, choose):
+            self._switch_to(name)
 
     async def do_new(self) -> None:
         typed = await self.app.push_screen_wait(ValueDialog("New feature", NAME_RULE, ""))
         if typed is None or not typed.strip():
             return
         name = typed.strip()
-        try:
-            chosen = await asyncio.to_thread(make_feature, self.app.launch.root, name)
-        except RalphError as error:
-            self.app.show_message(str(error), error=True)
-            return
+        root = self.app.launch.root
+        chosen = await attempt(self.app, lambda: make_feature(root, name))
         if chosen:
             self._switch_to(name)
-        else:
+        elif chosen is not None:
             self.app.show_message(f"Created the feature {name}. Choose it when no loop is running.")
             self._read()
 
@@ -147,10 +145,8 @@ class FeaturesPage(Page):
         if not isinstance(name, str):
             return
         project = Project(self.app.launch.root, name)
-        try:
-            made = await asyncio.to_thread(archive_by_hand, project, utc_now())
-        except RalphError as error:
-            self.app.show_message(str(error), error=True)
+        made = await attempt(self.app, lambda: archive_by_hand(project, utc_now()))
+        if made is None:
             return
         tasks = plural(made.tasks_total, "task")
         message = f"Archived {tasks} in .ralph/archive/{made.name}. "

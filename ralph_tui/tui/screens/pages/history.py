@@ -65,7 +65,6 @@ class HistoryPage(Page):
     # Reading.
 
     def view_changed(self, view: LoopView) -> None:
-        """Read new events when an iteration or a run has started or ended."""
         known = (
             *(view.run_state, view.iteration, len(view.iterations)),
             *(view.feature, view.features),

@@ -120,7 +120,6 @@ class IterationsPage(ListDetailPage):
         self._show_message("reading the journal")
 
     def view_changed(self, view: LoopView) -> None:
-        """Read new events when an iteration has started or ended."""
         last = view.iterations[-1].seq if view.iterations else 0
         known = (view.feature, view.features, view.iteration, last)
         if known != self._known:

@@ -64,7 +64,6 @@ class SettingsPage(Page):
         self._drawn: list[LineBlock] = []
         self._shown: object = None
         self._filter = ""
-        """The words that the shown settings must contain."""
 
     def body(self) -> Iterable[Widget]:
         yield ViewTabs(VIEWS)
