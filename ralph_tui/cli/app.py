@@ -191,6 +191,15 @@ def command_tree() -> TyperGroup:
     return root
 
 
+def is_request(word: str) -> bool:
+    """Return whether a first argument is a request instead of a command.
+
+    A single word is never a request: it may be a mistyped command, and a run costs money.
+    """
+    phrase = len(word.split()) > 1 and not word.startswith("-")
+    return phrase or word == "-" or (word.startswith("@") and len(word) > 1)
+
+
 def _command_index(words: list[str]) -> int:
     at = 0
     while at < len(words):
@@ -207,10 +216,7 @@ def run_command(words: list[str]) -> int:
     """Run a command line and return its exit status; explain a wrong one on standard error."""
     stdout = sys.stdout
     at = _command_index(words)
-    first = words[at] if words[at:] else ""
-    # A single word is never a request: it may be a mistyped command, and a run costs money.
-    is_phrase = len(first.split()) > 1 and not first.startswith("-")
-    if is_phrase or first == "-" or (first.startswith("@") and len(first) > 1):
+    if words[at:] and is_request(words[at]):
         words = [*words[:at], "run", *words[at:]]
     if asked := asked_shell(words):
         return complete_for(*asked)
