@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from ralph_tui.cli.app import command_tree
-from ralph_tui.config.env_vars import VARIABLES
+from ralph_tui.config.load import VARIABLES
 from ralph_tui.config.setting_names import known_keys
 from ralph_tui.config.step_settings import BUILT_IN
 from ralph_tui.domain.project_state import Phase

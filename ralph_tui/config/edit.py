@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import indent
 
-from pydantic import BaseModel
-
 from ralph_tui.config.template import plain_value, template, yaml_value
 from ralph_tui.config.yaml_reader import MAX_BYTES, compose, parse_entries
 from ralph_tui.domain.errors import ConfigError
@@ -49,33 +47,14 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
     written = _block_text(value) if as_block else yaml_value(value)
     changed = _with_text(text, root, key, written)
     after = {e.key: e.value for e in parse_entries(changed, path)}
-    others_stay = {k: v for k, v in after.items() if k != key} == {
-        k: v for k, v in before.items() if k != key
-    }
-    if not _reads_back(after.get(key), value) or not others_stay:
+    wanted = {e.key: e.value for e in parse_entries(f"{key}: {yaml_value(value)}", path)}
+    is_other = isinstance(value, str | tuple) and after.get(key) != value
+    if is_other or after != before | wanted:
         raise ConfigError(
             f"{path}: {key} cannot be changed without changing more than that.",
             f"Write it there yourself: {key.replace('.', ': ')}: {yaml_value(value)}.",
         )
     return changed
-
-
-def _reads_back(written: object, value: object) -> bool:
-    if written is None:
-        return False
-    if isinstance(value, Mapping):
-        return written == _as_read(value)
-    return written == value if isinstance(value, str | tuple) else True
-
-
-def _as_read(value: object) -> object:
-    if isinstance(value, BaseModel | Mapping):
-        inside = plain_value(value)
-        assert isinstance(inside, dict)
-        return {name: _as_read(part) for name, part in inside.items()}
-    if isinstance(value, tuple | list):
-        return tuple(_as_read(part) for part in value)
-    return value if isinstance(value, str) else yaml_value(value)
 
 
 def _is_nested(value: object) -> bool:

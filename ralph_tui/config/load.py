@@ -1,6 +1,7 @@
 """Load settings in layers: defaults < user file < project file < RALPH_* < command line."""
 
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import NamedTuple
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ralph_tui.config.env_vars import environment_entries
 from ralph_tui.config.setting_names import description, is_mapping, known_keys
 from ralph_tui.config.settings import Settings
 from ralph_tui.config.step_settings import StepBreaker, StepSettings
@@ -25,6 +25,25 @@ DEFAULT = "default"
 
 _SPECS = "project.specs"
 """Decides where files are, so every ralph in the project must read the same value."""
+
+VARIABLES: Mapping[str, str] = {
+    "RALPH_MAX_ITERATIONS": "phases.building.max_iterations",
+    "RALPH_MAX_COST_USD": "safety.cost_limits.total",
+    "RALPH_MAX_COST_PER_ITERATION_USD": "safety.cost_limits.per_iteration",
+    "RALPH_MAX_COST_PER_SESSION_USD": "safety.cost_limits.per_session",
+    "RALPH_CONTEXT_BUDGET_PERCENT": "context.budget_percent",
+    "RALPH_HANDOFF_THRESHOLD_PERCENT": "context.handoff_threshold_percent",
+    "RALPH_CONTEXT_CAPACITY_TOKENS": "context.capacity_tokens",
+    "RALPH_CIRCUIT_BREAKER_FAILURES": "circuit_breaker.max_consecutive_failures",
+    "RALPH_CIRCUIT_BREAKER_STAGNATION": "circuit_breaker.max_stagnation_iterations",
+    "RALPH_PRIMARY_MODEL": "models.primary",
+    "RALPH_PLANNING_MODEL": "models.planning",
+    "RALPH_GATE_TIMEOUT_SECONDS": "phases.building.gate_timeout_seconds",
+    "RALPH_ITERATION_TIMEOUT_SECONDS": "phases.building.iteration_timeout_seconds",
+}
+"""The documented variables. An empty variable counts as unset."""
+
+_RALPH_NAME = re.compile(r"RALPH_[A-Z0-9_]+\Z")
 
 _NO_OVERRIDES: Mapping[str, object] = {}
 
@@ -108,7 +127,7 @@ def _effective_entries(
     files: dict[str, Entry] = {}
     for path in dict.fromkeys(config_paths(root, home)):
         files |= {entry.key: entry for entry in read_entries(path)}
-    stronger = {entry.key: entry for entry in environment_entries(given)}
+    stronger = {entry.key: entry for entry in _environment_entries(given)}
     stronger |= {entry.key: entry for entry in _override_entries(overrides)}
     # An overridden value may refer to unset variables.
     left = {key: expanded(entry, given) for key, entry in files.items() if key not in stronger}
@@ -120,6 +139,24 @@ def _effective_entries(
             f"Set it there with `ralph config set {_SPECS} DIRECTORY`.",
         )
     return chosen
+
+
+def _environment_entries(environ: Mapping[str, str]) -> Iterator[Entry]:
+    """Yield the settings that environment variables set.
+
+    Raises:
+        ConfigError: A variable's name is probably a misspelled setting. Other names that begin with `RALPH_`
+            may belong to another program and are ignored.
+    """
+    for name, value in environ.items():
+        if key := VARIABLES.get(name):
+            if value.strip():
+                yield Entry(key, value.strip(), name)
+        elif _RALPH_NAME.match(name) and (found := get_close_matches(name, VARIABLES, 1, 0.85)):
+            raise ConfigError(
+                f"The environment variable {name} is not a setting.",
+                f"Did you mean {found[0]}? Unset {name} if it belongs to another program.",
+            )
 
 
 def _override_entries(overrides: Mapping[str, object]) -> Iterator[Entry]:

@@ -96,14 +96,12 @@ class StepSettings(Model):
 def _with_types(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
-    return {name: _typed_step(str(name), step) for name, step in value.items()}
-
-
-def _typed_step(name: str, step: object) -> object:
-    given = {} if step in ("", None) else step
-    if isinstance(given, Mapping) and not given.get("type") and name in _IMPLIED:
-        return {**given, "type": _IMPLIED[name]}
-    return given
+    typed: dict[object, object] = {}
+    for name, step in value.items():
+        typed[name] = given = {} if step in ("", None) else step
+        if isinstance(given, Mapping) and not given.get("type") and name in _IMPLIED:
+            typed[name] = {**given, "type": _IMPLIED[name]}
+    return typed
 
 
 def _require_valid_steps(steps: Mapping[str, StepSettings]) -> Mapping[str, StepSettings]:

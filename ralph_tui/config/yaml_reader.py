@@ -99,7 +99,9 @@ def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
     try:
         return tuple(_section_entries(node, "", path, {})) if node is not None else ()
     except ConfigError as error:
-        if form := _foreign_format(text):
+        from ralph_tui.config.foreign_config import foreign_form  # needed only after an error
+
+        if form := foreign_form(text):
             hint = f"These look like the {form}: `ralph config import {path}` translates them."
             raise ConfigError(error.message, hint) from error
         raise
@@ -111,13 +113,6 @@ def compose(text: str) -> object:
     fast = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     may_be_deep = sum(map(text.count, "[{-?")) > MOST_NESTED  # on which the C loader crashes
     return yaml.compose(text, Loader=yaml.SafeLoader if may_be_deep else fast)
-
-
-def _foreign_format(text: str) -> str:
-    from ralph_tui.config.foreign_config import foreign_form  # needed only after an error
-
-    form = foreign_form(text)
-    return form.value if form is not None else ""
 
 
 def read_text(path: Path) -> str:

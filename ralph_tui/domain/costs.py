@@ -35,11 +35,9 @@ def minus(usd: float, other: float) -> float:
     return dollars(max(0, micros(usd) - micros(other)))
 
 
-def _exact(usd: float) -> float:
-    return dollars(micros(usd))
-
-
-Money = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(_exact)]
+Money = Annotated[
+    float, Field(ge=0, allow_inf_nan=False), AfterValidator(lambda usd: dollars(micros(usd)))
+]
 """US dollars, never negative and never NaN, which would disable every limit."""
 
 

@@ -89,7 +89,12 @@ class Formats:
         sure = max((score for score, _ in scores), default=0)
         best = [importer for score, importer in scores if score == sure]
         if sure < MIN_SCORE:
-            _require_json(source)
+            if re.match(r"\s*\[?\s*\{", source.head):
+                from ralph_tui.interop.json_text import JsonText
+
+                JsonText(
+                    source
+                )  # raises the error of a broken file, in which nobody finds anything
             hint = f"Choose the format with `--as`: {self.names}."
             raise InteropError(
                 source.name, 0, "the format of this file is unknown", " ".join((hint, *self.broken))
@@ -123,14 +128,6 @@ def formats() -> Formats:
             continue
         importers.append(importer)
     return Formats(tuple(importers), tuple(broken))
-
-
-def _require_json(source: Source) -> None:
-    """Raise the error of a broken JSON file, in which no importer can find anything."""
-    from ralph_tui.interop.json_text import JsonText
-
-    if re.match(r"\s*\[?\s*\{", source.head):
-        JsonText(source)
 
 
 def is_exporter(importer: Importer) -> TypeGuard[Writable]:

@@ -3,7 +3,7 @@
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -31,6 +31,7 @@ class JsonText:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.used: set[str] = set()
+        """The keys that a getter was asked for."""
         self._breaks = [found.start() for found in re.finditer("\n", source.text)]
         self.values = [self._value(start, end) for start, end in _parts(source.text)]
 
@@ -46,10 +47,6 @@ class JsonText:
 
     def error(self, at: int, what: str, hint: str = "") -> InteropError:
         return InteropError(self.source.name, self.line(at), what, hint)
-
-    def unused_fields(self, objects: Iterable["JsonObject"]) -> list[str]:
-        """Return the keys of these objects that no getter was asked for."""
-        return sorted({one_line(key, 40) for each in objects for key in each} - self.used)
 
     def _value(self, start: int, end: int) -> Any:
         text = self.source.text[start:end]

@@ -244,7 +244,11 @@ class _Merge:
             )
             judged = self.verdicts.get(command, unknown).model_copy(update={"task_id": new_id})
             commands.append(judged)
-            criteria.append(_as_words(criterion, command) if judged.is_refused else criterion)
+            if judged.is_refused:  # as prose, which is never run
+                about = criterion.description if isinstance(criterion, CommandCriterion) else ""
+                criteria.append(f"{REFUSED}{about + ': ' if about else ''}{command}")
+            else:
+                criteria.append(criterion)
         states = {TaskStatus.COMPLETE, TaskStatus.BLOCKED}
         kept = {n: getattr(task, n) for n in (*_FIELDS, "estimated_tokens", "held")}
         clean = Task(
@@ -311,8 +315,9 @@ class _Merge:
             self._row(ImportChange.SAME, there, stays)
             return there
         # All fields of a task that was never imported count as the person's own.
-        follows = old is not None and is_other
-        edited = {name for name in _FIELDS if not follows or _is_edited(there, name)}
+        edited = set(_FIELDS)
+        if old is not None and is_other:
+            edited = {n for n in _FIELDS if old.fields.get(n) not in (None, _hash_of(there, n))}
         fields = {name: getattr(new, name) for name in _FIELDS if name not in edited}
         # A field that the person edited keeps its old hash, so that it also counts as edited next time.
         hashes = {
@@ -358,17 +363,6 @@ class _Merge:
 
 def _key(origin: Origin) -> Key:
     return origin.format, origin.path, origin.id
-
-
-def _as_words(criterion: Criterion, command: str) -> str:
-    """Return a refused command as a prose criterion, which is never run."""
-    about = criterion.description if isinstance(criterion, CommandCriterion) else ""
-    return f"{REFUSED}{about + ': ' if about else ''}{command}"
-
-
-def _is_edited(task: Task, name: str) -> bool:
-    was = task.origin.fields.get(name) if task.origin is not None else None
-    return was is not None and was != _hash_of(task, name)
 
 
 def _hash_of(task: Task, name: str) -> str:

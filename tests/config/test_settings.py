@@ -9,17 +9,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.config.env_vars import VARIABLES
 from ralph_tui.config.load import (
+    VARIABLES,
     config_paths,
     load_settings,
     short_source,
     value_sources,
 )
-from ralph_tui.config.setting_names import description, known_keys, topics
+from ralph_tui.config.setting_names import TOPICS, description, known_keys, topics
 from ralph_tui.config.settings import Settings
 from ralph_tui.config.template import template
-from ralph_tui.config.topics import TOPICS
 from ralph_tui.config.yaml_reader import GONE
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.variable_references import Reference

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from ralph_tui.cli.app import GROUPS, command_tree
 from ralph_tui.cli.json_schemas import json_schema
-from ralph_tui.config.env_vars import VARIABLES
+from ralph_tui.config.load import VARIABLES
 from ralph_tui.config.setting_names import description, known_keys, topics
 from ralph_tui.config.template import yaml_value
 from ralph_tui.present.text.key_hints import key_label

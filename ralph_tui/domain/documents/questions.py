@@ -171,20 +171,18 @@ def slip(question: Question, text: str) -> str:
     number is; a single number may be free text, such as "12" for "How many?".
     """
     if question.is_closed:
-        answer = _option_with_reason(question, text.strip(), "nobody")
-        return "" if answer.labels else f"Valid answers: {_option_list(question)}."
+        if _option_with_reason(question, text.strip(), "nobody").labels:
+            return ""
+        shown = (
+            f"{number} {option.label.lower()}{' (and why)' if option.reasoned else ''}"
+            for number, option in enumerate(question.options, 1)
+        )
+        return f"Valid answers: {', '.join(shown)}."
     parts = [part.strip() for part in text.split(",")] if question.multi_select else []
     wrong = [part for part in parts if part.isdecimal() and _option_label(question, part) is None]
     if len(wrong) == len(parts):
         return ""
     return f"There is no option {wrong[0]}. Choose 1 to {len(question.options)}." if wrong else ""
-
-
-def _option_list(question: Question) -> str:
-    return ", ".join(
-        f"{number} {option.label.lower()}{' (and why)' if option.reasoned else ''}"
-        for number, option in enumerate(question.options, 1)
-    )
 
 
 def _option_with_reason(question: Question, words: str, by: Answerer) -> Answer:
@@ -193,11 +191,8 @@ def _option_with_reason(question: Question, words: str, by: Answerer) -> Answer:
     for number, option in enumerate(question.options, 1):
         for name in (str(number), option.label):
             rest = words[len(name) :]
-            if (
-                option.reasoned
-                and words.lower().startswith(name.lower())
-                and rest[:1] in _LABEL_ENDS
-            ):
+            named = option.reasoned and words.lower().startswith(name.lower())
+            if named and rest[:1] in _LABEL_ENDS:
                 return Answer(labels=(option.label,), other=rest.lstrip(_SEPARATORS), by=by)
     return Answer(other=words, by=by)
 

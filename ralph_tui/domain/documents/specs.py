@@ -235,20 +235,15 @@ def _is_named(task_text: str, task_id: str, spec: Spec, section: _Section) -> bo
     if section.anchor in anchors:
         return True
     plain = _plain(section.heading)
-    if (
-        plain not in _COMMON_HEADINGS
-        and (len(plain) >= 8 or (" " in plain and len(plain) >= 5))
-        and _occurs_in(plain, _plain(task_text))
-    ):
+    is_distinctive = len(plain) >= 8 or (" " in plain and len(plain) >= 5)
+    is_own = is_distinctive and plain not in _COMMON_HEADINGS
+    if is_own and _occurs_in(plain, _plain(task_text)):
         return True
-    ids = (
-        {task_id, *_ID.findall(task_text)}
-        if _ID.fullmatch(task_id)
-        else set(_ID.findall(task_text))
-    )
+    ids = {*_ID.findall(task_text), *([task_id] if _ID.fullmatch(task_id) else [])}
     if any(_occurs_in(name, section.heading) for name in ids):
         return True
-    if any(_occurs_in(number, plain) for number in _requirements(task_text)):
+    numbers = (n.strip() for match in _NUMBERED.finditer(task_text) for n in match[1].split(","))
+    if any(_occurs_in(f"requirement {number.split('.')[0]}", plain) for number in numbers):
         return True
     own = spec.text[section.start : section.own_end]
     return any(_begins_a_line(name, own) for name in ids)
@@ -258,11 +253,6 @@ def _mentions(task_text: str, spec: Spec) -> Iterator[re.Match[str]]:
     for match in _FILE.finditer(task_text):
         if match["path"].rsplit("/", 1)[-1].casefold() == spec.name.casefold():
             yield match
-
-
-def _requirements(task_text: str) -> set[str]:
-    numbers = (n.strip() for match in _NUMBERED.finditer(task_text) for n in match[1].split(","))
-    return {f"requirement {number.split('.')[0]}" for number in numbers}
 
 
 def _plain(text: str) -> str:

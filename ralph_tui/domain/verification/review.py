@@ -15,12 +15,10 @@ from ralph_tui.domain.verification.verification import (
     VerificationOutcome,
 )
 
-
-def _renamed(value: object) -> object:
-    return "needed" if value == "prose" else value  # its name until 0.2
-
-
-ReviewPolicy = Annotated[Literal["off", "needed", "always"], BeforeValidator(_renamed)]
+ReviewPolicy = Annotated[
+    Literal["off", "needed", "always"],
+    BeforeValidator(lambda value: "needed" if value == "prose" else value),  # its name until 0.2
+]
 """When a reviewer judges a claim: never, for what no command shows, or always."""
 
 MAX_QUOTES = 20

@@ -74,29 +74,11 @@ _END_STATES = {
 }
 
 
-def _loop_finished(_: LoopView, e: ev.LoopFinished) -> _Changes:
-    return {
-        "run_state": _END_STATES.get(e.status, RunState.STOPPED),
-        "status": e.status,
-        "exit_code": e.exit_code,
-        "detail": f"{e.reason} {e.hint}".strip(),
-        "task_id": None,
-        "step": None,
-        "questions": (),
-        "limit_until": None,
-        "unfinished": (),
-    }
-
-
 def _plan_loaded(view: LoopView, e: ev.PlanLoaded) -> _Changes:
     changes: _Changes = {"tasks": view.tasks.refreshed(e.tasks)}
     current = view.current_task
     now = task_map.found(ImplementationPlan(tasks=e.tasks), current) if current else None
     return changes | ({"task_id": now.id} if now is not None else {})  # its id may have changed
-
-
-def _task_changed(view: LoopView, e: ev.TaskChanged) -> _Changes:
-    return {"tasks": view.tasks.with_task(e.task)}
 
 
 def _iteration_started(view: LoopView, e: ev.IterationStarted) -> _Changes:
@@ -115,14 +97,6 @@ def _iteration_started(view: LoopView, e: ev.IterationStarted) -> _Changes:
     }
 
 
-def _iteration_finished(view: LoopView, e: ev.IterationFinished) -> _Changes:
-    return {
-        "iterations": (*view.iterations, e)[-KEPT_ITERATIONS:],
-        "task_id": None,
-        "run_state": _unless_halting(view, RunState.RUNNING),
-    }
-
-
 def _usage_reported(view: LoopView, e: ev.UsageReported) -> _Changes:
     capacity = e.context_capacity or view.budget.total_capacity
     budget = view.budget.model_copy(
@@ -132,15 +106,6 @@ def _usage_reported(view: LoopView, e: ev.UsageReported) -> _Changes:
     if view.run_state is RunState.RETRYING:
         changes |= {"run_state": RunState.RUNNING, "detail": ""}
     return changes
-
-
-def _gate_started(view: LoopView, e: ev.GateStarted) -> _Changes:
-    return {
-        "run_state": _unless_halting(view, RunState.VERIFYING),
-        "gate_task_id": e.task_id,
-        "receipts": (),
-        "gate_passed": None,
-    }
 
 
 def _gate_finished(view: LoopView, e: ev.GateFinished) -> _Changes:
@@ -153,17 +118,6 @@ def _gate_finished(view: LoopView, e: ev.GateFinished) -> _Changes:
     }
 
 
-def _review_finished(view: LoopView, e: ev.ReviewFinished) -> _Changes:
-    return {
-        "run_state": _unless_halting(view, RunState.RUNNING),
-        "gate_passed": e.review.agreed,
-    }
-
-
-def _step_started(view: LoopView, e: ev.StepStarted) -> _Changes:
-    return {"step": e, "run_state": _unless_halting(view, RunState.RUNNING), "detail": ""}
-
-
 def _step_finished(view: LoopView, e: ev.StepFinished) -> _Changes:
     others = tuple(step for step in view.steps if step.step != e.step)
     return {"step": None, "steps": (*others, e)[-KEPT_STEPS:]}
@@ -174,22 +128,6 @@ def _injection_queued(view: LoopView, e: ev.InjectionQueued) -> _Changes:
     if queued in view.injections:
         return {}
     return {"injections": (*(i for i in view.injections if i.id != e.id), queued)}
-
-
-def _injection_consumed(view: LoopView, e: ev.InjectionConsumed) -> _Changes:
-    return {"injections": tuple(i for i in view.injections if i.id not in e.ids)}
-
-
-def _handoff_started(view: LoopView, e: ev.HandoffStarted) -> _Changes:
-    return {"run_state": _unless_halting(view, RunState.HANDING_OFF), "detail": e.reason}
-
-
-def _handoff_finished(view: LoopView, _: ev.HandoffFinished) -> _Changes:
-    return {
-        "run_state": _unless_halting(view, RunState.RUNNING),
-        "handoffs": view.handoffs + 1,
-        "detail": "",
-    }
 
 
 def _question_asked(view: LoopView, e: ev.QuestionAsked) -> _Changes:
@@ -206,22 +144,6 @@ def _question_answered(view: LoopView, e: ev.QuestionAnswered) -> _Changes:
     }
 
 
-def _approval_requested(view: LoopView, e: ev.ApprovalRequested) -> _Changes:
-    return {"approval": e, "run_state": _waiting(view)}
-
-
-def _approval_given(view: LoopView, e: ev.ApprovalGiven) -> _Changes:
-    return {
-        "approval": None,
-        "run_state": _no_longer_waiting(view, asked=bool(view.questions)),
-        "settled_by": e.by,
-    }
-
-
-def _nobody_answered(view: LoopView, _: ev.NobodyAnswered) -> _Changes:
-    return {"run_state": _no_longer_waiting(view, asked=False)}
-
-
 def _waiting(view: LoopView) -> RunState:
     is_over = view.run_state in ENDED or view.run_state is RunState.IDLE
     return view.run_state if is_over else _unless_halting(view, RunState.WAITING)
@@ -230,14 +152,6 @@ def _waiting(view: LoopView) -> RunState:
 def _no_longer_waiting(view: LoopView, *, asked: bool) -> RunState:
     resumes = view.run_state is RunState.WAITING and not asked
     return RunState.RUNNING if resumes else view.run_state
-
-
-def _limit_wait(_: LoopView, e: ev.LimitWait) -> _Changes:
-    return {"run_state": RunState.LIMITED, "limit_until": e.until, "detail": e.message}
-
-
-def _limit_wait_ended(_: LoopView, __: ev.LimitWaitEnded) -> _Changes:
-    return {"run_state": RunState.RUNNING, "limit_until": None, "detail": ""}
 
 
 def _api_retry(view: LoopView, e: ev.ApiRetry) -> _Changes:
@@ -249,14 +163,6 @@ def _api_retry(view: LoopView, e: ev.ApiRetry) -> _Changes:
         "run_state": _unless_halting(view, RunState.RETRYING),
         "detail": f"{detail} in {duration(e.delay_seconds)}",
     }
-
-
-def _agent_failed(_: LoopView, e: ev.AgentFailed) -> _Changes:
-    return {"detail": f"{e.message} {e.hint}".strip()}
-
-
-def _notice(view: LoopView, e: ev.Notice) -> _Changes:
-    return {"notices": (*view.notices, e)[-KEPT_NOTICES:]}
 
 
 def _pause_requested(_: LoopView, e: ev.PauseRequested) -> _Changes:
@@ -300,44 +206,91 @@ def _unless_halting(view: LoopView, state: RunState) -> RunState:
 
 _HANDLERS: dict[type[ev.Event], Callable[[LoopView, Any], _Changes]] = {
     ev.LoopStarted: _loop_started,
-    ev.LoopFinished: _loop_finished,
+    ev.LoopFinished: lambda _, e: {
+        "run_state": _END_STATES.get(e.status, RunState.STOPPED),
+        "status": e.status,
+        "exit_code": e.exit_code,
+        "detail": f"{e.reason} {e.hint}".strip(),
+        "task_id": None,
+        "step": None,
+        "questions": (),
+        "limit_until": None,
+        "unfinished": (),
+    },
     ev.PhaseChanged: lambda _, e: {"phase": e.phase},
     ev.PlanLoaded: _plan_loaded,
-    ev.TaskChanged: _task_changed,
+    ev.TaskChanged: lambda view, e: {"tasks": view.tasks.with_task(e.task)},
     ev.IterationStarted: _iteration_started,
-    ev.IterationFinished: _iteration_finished,
+    ev.IterationFinished: lambda view, e: {
+        "iterations": (*view.iterations, e)[-KEPT_ITERATIONS:],
+        "task_id": None,
+        "run_state": _unless_halting(view, RunState.RUNNING),
+    },
     ev.SessionStarted: lambda view, e: {"model": e.model or view.model},
     ev.ToolDenied: lambda view, _: {"denials": view.denials + 1},
     ev.UsageReported: _usage_reported,
-    ev.GateStarted: _gate_started,
+    ev.GateStarted: lambda view, e: {
+        "run_state": _unless_halting(view, RunState.VERIFYING),
+        "gate_task_id": e.task_id,
+        "receipts": (),
+        "gate_passed": None,
+    },
     ev.GateChecked: lambda view, e: {"receipts": (*view.receipts, e.receipt)},
     ev.GateFinished: _gate_finished,
-    ev.ReviewFinished: _review_finished,
+    ev.ReviewFinished: lambda view, e: {
+        "run_state": _unless_halting(view, RunState.RUNNING),
+        "gate_passed": e.review.agreed,
+    },
     ev.ValidationFinished: lambda _, e: {"gate_passed": e.passed},
-    ev.StepStarted: _step_started,
+    ev.StepStarted: lambda view, e: {
+        "step": e,
+        "run_state": _unless_halting(view, RunState.RUNNING),
+        "detail": "",
+    },
     ev.StepFinished: _step_finished,
     ev.LearningRecorded: lambda view, _: {"learnings": view.learnings + 1},
     ev.InjectionQueued: _injection_queued,
-    ev.InjectionConsumed: _injection_consumed,
+    ev.InjectionConsumed: lambda view, e: {
+        "injections": tuple(i for i in view.injections if i.id not in e.ids)
+    },
     ev.QuestionAsked: _question_asked,
     ev.QuestionAnswered: _question_answered,
-    ev.ApprovalRequested: _approval_requested,
-    ev.ApprovalGiven: _approval_given,
-    ev.NobodyAnswered: _nobody_answered,
-    ev.LimitWait: _limit_wait,
-    ev.LimitWaitEnded: _limit_wait_ended,
-    ev.HandoffStarted: _handoff_started,
-    ev.HandoffFinished: _handoff_finished,
+    ev.ApprovalRequested: lambda view, e: {"approval": e, "run_state": _waiting(view)},
+    ev.ApprovalGiven: lambda view, e: {
+        "approval": None,
+        "run_state": _no_longer_waiting(view, asked=bool(view.questions)),
+        "settled_by": e.by,
+    },
+    ev.NobodyAnswered: lambda view, _: {"run_state": _no_longer_waiting(view, asked=False)},
+    ev.LimitWait: lambda _, e: {
+        "run_state": RunState.LIMITED,
+        "limit_until": e.until,
+        "detail": e.message,
+    },
+    ev.LimitWaitEnded: lambda *_: {
+        "run_state": RunState.RUNNING,
+        "limit_until": None,
+        "detail": "",
+    },
+    ev.HandoffStarted: lambda view, e: {
+        "run_state": _unless_halting(view, RunState.HANDING_OFF),
+        "detail": e.reason,
+    },
+    ev.HandoffFinished: lambda view, _: {
+        "run_state": _unless_halting(view, RunState.RUNNING),
+        "handoffs": view.handoffs + 1,
+        "detail": "",
+    },
     ev.BreakerChanged: lambda _, e: {"breaker": e.breaker},
     ev.LimitReached: lambda _, e: {"detail": e.message},
     ev.ApiRetry: _api_retry,
-    ev.AgentFailed: _agent_failed,
+    ev.AgentFailed: lambda _, e: {"detail": f"{e.message} {e.hint}".strip()},
     ev.PauseRequested: _pause_requested,
     ev.LoopPaused: lambda *_: {"run_state": RunState.PAUSED, "detail": "", "task_id": None},
     ev.LoopResumed: lambda *_: {"run_state": RunState.RUNNING, "detail": ""},
     ev.StopRequested: _stop_requested,
     ev.LimitsChanged: _limits_changed,
-    ev.Notice: _notice,
+    ev.Notice: lambda view, e: {"notices": (*view.notices, e)[-KEPT_NOTICES:]},
     ev.ProjectRead: _project_read,
     ev.ProjectUnreadable: lambda _, e: {"trouble": e.reason},
     ev.CatchingUp: lambda _, e: {"sight": LoadState.PAST, "caught_up": e.percent},

@@ -151,7 +151,10 @@ class _Reader:
         for section in self._sections(begin, end):
             kinds.setdefault(section.kind, []).append(section)
         status = _status(self._status_lines(begin, end, kinds))
-        boxes = self._task_boxes(kinds.get("tasks", ()))
+        numbers = [line.number for section in kinds.get("tasks", ()) for line in section.lines]
+        if half := next((self.malformed[n] for n in numbers if n in self.malformed), None):
+            raise malformed_box_error(half, self.source)
+        boxes = [self.boxes[number] for number in numbers if number in self.boxes]
         done, remark = _is_done(id_, status, boxes)
         is_blocked = status is not None and status.first == "blocked"
         entry = PlanEntry(
@@ -194,12 +197,6 @@ class _Reader:
             if section.line > first:
                 # The heading itself may contain the status, as in `## Status: Done`.
                 yield from (self.lines[section.line - 1], *section.lines)
-
-    def _task_boxes(self, sections: Sequence[_Section]) -> list[Box]:
-        numbers = [line.number for section in sections for line in section.lines]
-        for half in (self.malformed[number] for number in numbers if number in self.malformed):
-            raise malformed_box_error(half, self.source)
-        return [self.boxes[number] for number in numbers if number in self.boxes]
 
 
 def _stories(document: BoxDocument, source: Source) -> list[_Story]:

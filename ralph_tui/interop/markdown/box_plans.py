@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ralph_tui.domain.formatting import shortlist
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.interop.foreign_tasks import (
     Listing,
@@ -20,6 +20,7 @@ from ralph_tui.interop.foreign_tasks import (
     tasks_by_foreign_id,
 )
 from ralph_tui.interop.formats import (
+    Edit,
     Imported,
     ImportOptions,
     InteropError,
@@ -97,11 +98,13 @@ class BoxFormat(ABC):
         if not before.text.strip():
             return self.new(plan)
         tasks = tasks_by_foreign_id(plan, self.name, before.name)
-        edits = [
-            box.turned(done=not entry.done)
-            for entry, box in self._checked(before)[0].entries
-            if entry.id in tasks and must_change(tasks[entry.id], is_done=entry.done)
-        ]
+        edits: list[Edit] = []
+        for entry, box in self._checked(before)[0].entries:
+            if (task := tasks.get(entry.id)) is not None:
+                is_complete = task.status is TaskStatus.COMPLETE
+                # A task for a group does not know which of its members are done.
+                if is_complete != entry.done and (is_complete or not represents_group(task)):
+                    edits.append((box.start, box.end, "x" if is_complete else " "))
         return edited(before.text, edits)
 
     def new(self, plan: ImplementationPlan) -> str:  # noqa: ARG002 - for a format that can
@@ -156,13 +159,6 @@ def file_name(source: Source) -> str:
 
 def share(boxes: Sequence[Box], pattern: re.Pattern[str]) -> float:
     return sum(bool(pattern.match(box.text)) for box in boxes) / len(boxes) if boxes else 0.0
-
-
-def must_change(task: Task, *, is_done: bool) -> bool:
-    """Return whether a file that marks a task as done or not must be changed."""
-    is_complete = task.status is TaskStatus.COMPLETE
-    # A task for a group does not know which of its members are done.
-    return is_complete != is_done and (is_complete or not represents_group(task))
 
 
 class Tree:

@@ -11,9 +11,6 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ralph_tui.interop.formats import Edit
-
-OPEN = " "
 DONE = "xX✓✔✅☑√"
 """Characters that mark a box as done."""
 _TAB = 4
@@ -109,9 +106,6 @@ class Box:
             return self.text, self.body
         first, _, rest = self.body.partition("\n")
         return first.strip(), rest
-
-    def turned(self, *, done: bool) -> Edit:
-        return self.start, self.end, "x" if done else OPEN
 
 
 @dataclass(frozen=True)
