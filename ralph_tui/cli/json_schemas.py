@@ -4,7 +4,7 @@ import ast
 import inspect
 import json
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Any, Final
@@ -102,14 +102,10 @@ class _DescribedGenerator(GenerateJsonSchema):
 class _SettingsGenerator(_DescribedGenerator):
     """Also accepts `${NAME}` for every setting that is not text."""
 
-    def build_schema_type_to_method(self) -> dict[Any, Any]:
-        methods: dict[Any, Any] = super().build_schema_type_to_method()
-
-        def or_variable(make: Callable[[Any], JsonSchemaValue]) -> Callable[[Any], JsonSchemaValue]:
-            return lambda schema: {"anyOf": [make(schema), _REFERENCE]}
-
-        kinds = ("int", "float", "bool", "literal")
-        return methods | {kind: or_variable(methods[kind]) for kind in kinds}
+    def generate_inner(self, schema: Any) -> JsonSchemaValue:
+        made = super().generate_inner(schema)
+        may_be = schema["type"] in ("int", "float", "bool", "literal")
+        return {"anyOf": [made, _REFERENCE]} if may_be else made
 
 
 def field_docstrings(model: type) -> dict[str, str]:

@@ -229,22 +229,19 @@ class RalphServer(Server):
     async def _make_app(self) -> web.Application:
         @web.middleware
         async def check_request(request: web.Request, handler: Handler) -> web.StreamResponse:
-            return await self._check_request(request, handler)
+            if request.host != self._host_and_port:  # another name that resolves to this address
+                raise web.HTTPForbidden(text=f"Open {self.public_url} instead.\n")
+            if request.headers.get("Origin", self.public_url) != self.public_url:
+                raise web.HTTPForbidden(text="Requests from other sites are not allowed.\n")
+            given = request.query.get("key") or request.cookies.get(self._cookie, "")
+            if not compare_digest(given.encode(), self.key.encode()):
+                raise web.HTTPForbidden(text="Open the address that `ralph serve` printed.\n")
+            return await handler(request)
 
         app = web.Application(middlewares=[check_request])
         app.router.add_get("/", self._enter)
         app.add_subapp(self._path, await super()._make_app())
         return app
-
-    async def _check_request(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.host != self._host_and_port:  # another name that resolves to this address
-            raise web.HTTPForbidden(text=f"Open {self.public_url} instead.\n")
-        if request.headers.get("Origin", self.public_url) != self.public_url:
-            raise web.HTTPForbidden(text="Requests from other sites are not allowed.\n")
-        given = request.query.get("key") or request.cookies.get(self._cookie, "")
-        if not compare_digest(given.encode(), self.key.encode()):
-            raise web.HTTPForbidden(text="Open the address that `ralph serve` printed.\n")
-        return await handler(request)
 
     async def _enter(self, _: web.Request) -> web.StreamResponse:
         """Move the key into a cookie, so that it is not in the address bar, the history or the referrer."""

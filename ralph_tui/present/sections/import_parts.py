@@ -26,12 +26,6 @@ _CHANGE_WIDTH = max(len(change.value) for change in ImportChange) + 2
 _MOST_ID = 40
 
 
-def import_summary(preview: ImportPreview) -> str:
-    counts = preview.counts
-    words = [f"{counts[change]:,} {change.value}" for change in ImportChange if counts[change]]
-    return ", ".join(words) or "no tasks"
-
-
 def import_done(preview: ImportPreview) -> str:
     new, changed = preview.counts[ImportChange.NEW], preview.counts[ImportChange.CHANGED]
     words = [plural(new, "new task")] if new else []
@@ -49,7 +43,9 @@ def import_parts(preview: ImportPreview, most: int = 0) -> list[Part]:
     Args:
         most: Maximum rows for each kind of change; 0 for all.
     """
-    parts = [Part(f"Tasks  {import_summary(preview)}", _rows(preview, most))]
+    counts = preview.counts
+    words = [f"{counts[change]:,} {change.value}" for change in ImportChange if counts[change]]
+    parts = [Part(f"Tasks  {', '.join(words) or 'no tasks'}", _rows(preview, most))]
     runs = [command for command in preview.commands if not command.is_refused]
     refused = [command for command in preview.commands if command.is_refused]
     if runs:

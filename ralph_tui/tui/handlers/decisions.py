@@ -17,7 +17,7 @@ from ralph_tui.present.sections.approval_parts import (
 )
 from ralph_tui.present.sections.breaker_signals import breaker_parts
 from ralph_tui.present.sections.question_options import Draft
-from ralph_tui.present.text.parts import LineBlock, Part, parts_blocks
+from ralph_tui.present.text.parts import Part, parts_blocks
 from ralph_tui.tui.data.attention import Attention, PendingDecision, approval_key, pending_decision
 from ralph_tui.tui.data.project_files import read_report, read_specs
 from ralph_tui.tui.handlers.command_host import CommandHost
@@ -49,7 +49,9 @@ class DecisionHandlers:
     def check(self) -> None:
         """Alert the person to a new pending decision, and open it unless they are busy; called at every flush."""
         app, view = self._app, self._app.view
-        self._drop_gone()
+        self._done &= {asked.id for asked in view.questions} | (
+            {approval_key(view.approval)} if view.approval is not None else set()
+        )
         if not app.bridge.live:
             return  # also while past events of another process's loop are read
         pending = pending_decision(view, self._done)
@@ -60,14 +62,6 @@ class DecisionHandlers:
                 app.show_message(_LATER.format(app.keys.label("answer")))
         if self._attention.should_open(pending, free=free):
             app.action_invoke("answer")
-
-    def _drop_gone(self) -> None:
-        if self._done:
-            view = self._app.view
-            there = {asked.id for asked in view.questions}
-            if view.approval is not None:
-                there.add(approval_key(view.approval))
-            self._done &= there
 
     async def answer(self) -> None:
         """Open the decision that has been pending longest."""
@@ -109,18 +103,14 @@ class DecisionHandlers:
                 return
             reason, needs_one = "", verdict == "reject" and approval.kind in REASONED
             if needs_one:
-                dialog = RequestChangesDialog(
-                    approval.kind, self._reason, self._rejected_text(parts)
-                )
+                view, glyphs = self._app.view, self._app.glyphs
+                text = parts_blocks(parts) if parts else plan_blocks(view.tasks, glyphs)
+                dialog = RequestChangesDialog(approval.kind, self._reason, text)
                 reason = await self._app.push_screen_wait(dialog) or ""
                 self._reason = dialog.draft
             if reason or not needs_one:
                 await self._send(approval, approved=verdict == "approve", reason=reason)
                 return
-
-    def _rejected_text(self, parts: list[Part]) -> list[LineBlock]:
-        app = self._app
-        return parts_blocks(parts) if parts else plan_blocks(app.view.tasks, app.glyphs)
 
     async def _send(self, approval: ApprovalRequested, *, approved: bool, reason: str) -> None:
         key = approval_key(approval)

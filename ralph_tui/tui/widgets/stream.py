@@ -200,11 +200,8 @@ class Stream(SearchableRows):
         self._lay_out()
         self.show_filter()
         if not self.following and isinstance(self.cursor, int):
-            self.move_cursor(self._nearest(self.cursor))
-
-    def _nearest(self, number: int) -> int | None:
-        y = min(bisect_left(self._rows, (number, 0)), len(self._rows) - 1)
-        return self._rows[y][0] if self._rows else None
+            y = min(bisect_left(self._rows, (self.cursor, 0)), len(self._rows) - 1)
+            self.move_cursor(self._rows[y][0] if self._rows else None)
 
     def show_filter(self) -> None:
         shown = (
