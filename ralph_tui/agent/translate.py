@@ -76,7 +76,6 @@ class Translator:
         self._rejected_until: int | None = None
         self._usage = SessionUsage()
         self._redaction = StreamRedaction()
-        self.session_id = ""
         self.tools: tuple[str, ...] | None = None
         self._servers: dict[str, str] = {}
         self._reported_allowances: dict[str, int] = {}
@@ -220,7 +219,6 @@ class Translator:
         if message.subtype != "init" or self._started_session:
             return []
         self._started_session = True
-        self.session_id = str(data.get("session_id", ""))
         self.tools = tuple(str(name) for name in data.get("tools", ()))
         self._servers = {
             str(server.get("name")): str(server.get("status"))
@@ -228,7 +226,7 @@ class Translator:
         }
         return [
             ev.SessionStarted(
-                session_id=self.session_id,
+                session_id=str(data.get("session_id", "")),
                 model=str(data.get("model", "")),
                 tools=self.tools,
                 cli_version=str(data.get("claude_code_version", "")),

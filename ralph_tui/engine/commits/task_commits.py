@@ -330,9 +330,3 @@ def _with_commits(docs: Documents, ids: tuple[str, ...], **changes: object) -> D
 
 def _task_names(ids: tuple[str, ...]) -> str:
     return ids[0] if len(ids) == 1 else plural(len(ids), "task")
-
-
-def hook_environment(base: Mapping[str, str], shims: Path) -> dict[str, str]:
-    path = [part for part in base.get("PATH", os.defpath).split(os.pathsep) if part != str(shims)]
-    kept = {n: v for n, v in base.items() if not n.startswith(("GIT_CONFIG_", "RALPH_GUARD_"))}
-    return kept | {"PATH": os.pathsep.join(path)}

@@ -22,7 +22,7 @@ from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.readiness import WorkPlace
-from ralph_tui.engine.commits.task_commits import HookSandbox, TaskCommits, hook_environment
+from ralph_tui.engine.commits.task_commits import HookSandbox, TaskCommits
 from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.control.archiving import archive_finished
 from ralph_tui.engine.control.plan_export import PRD, FollowedExports, follow_settings
@@ -373,7 +373,11 @@ class Runner:
     def _hook_environment(self) -> dict[str, str]:
         policy = guard_policy(self._project, self._settings, Phase.BUILDING)
         base = agent_environment(policy, self._services.everything)
-        return hook_environment(gate_environment(base, self._marks), SHIMS)
+        base = gate_environment(base, self._marks)
+        path = base.get("PATH", os.defpath).split(os.pathsep)
+        prefixes = ("GIT_CONFIG_", "RALPH_GUARD_")
+        kept = {name: value for name, value in base.items() if not name.startswith(prefixes)}
+        return kept | {"PATH": os.pathsep.join(part for part in path if part != str(SHIMS))}
 
     def _settings_now(self) -> Settings:
         return adjusted_settings(self._settings, self._project_state.docs.state.adjusted)
