@@ -114,7 +114,6 @@ def _rounded(nanos: int) -> int:
 
 
 def token_usage(usage: Mapping[str, Any]) -> TokenUsage:
-    """Convert the API's usage object; missing, invalid and negative figures become zero."""
 
     def figure(name: str) -> int:
         value = usage.get(name)

@@ -165,7 +165,6 @@ class Reply:
         self._writer.close()
 
     def reset(self) -> None:
-        """Send a TCP reset instead of a response."""
         raw = cast("socket.socket", self._writer.get_extra_info("socket"))
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._writer.transport.abort()

@@ -206,7 +206,6 @@ class SnapshotStore:
         return tuple(one.path for one in self.differences(f"{place}/before", f"{place}/after"))
 
     def points(self) -> tuple[Point, ...]:
-        """Return the recorded iterations, oldest first."""
         if not self.exists:
             return ()
         # A beginning is a commit whose message names the task; an end is a tree, or a commit in older versions.

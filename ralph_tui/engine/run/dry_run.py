@@ -117,7 +117,6 @@ class _Preview:
         request: RunRequest,
         phase: Phase,
     ) -> None:
-        """Start from the documents as they would be when the run begins."""
         self._project = project
         self._settings = settings
         self._request = request

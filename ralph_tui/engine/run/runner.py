@@ -144,7 +144,6 @@ class Runner:
         self._baseline: Baseline | None = None
 
     async def run(self, phase: Phase) -> LoopFinished:
-        """Run from `phase`; problems after the start are reported in the returned event, not raised."""
         since = time.monotonic()
         docs, stale = await begin_run(
             self._project,

@@ -56,7 +56,6 @@ class StepRunner:
         task: Task | None = None,
         stoppable: bool = True,
     ) -> End | None:
-        """Run one step; return an end if it was stopped, or failed so that the run may not continue."""
         job = StepJob(
             name, step, iteration, task, self._run, self._run_limits, self._spec_for, stoppable
         )
