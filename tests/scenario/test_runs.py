@@ -256,6 +256,7 @@ async def looped(line: Line, replay: Replay) -> AsyncIterator[str]:
             one
             for one in printed
             if not one.lstrip().startswith(("· session with", "↻ rewritten", "Per task:"))
+            and "The user doesn't want to proceed" not in one  # a call that a stop cut short
         ]
         yield even("\n".join((*kept, f"[{run.end.exit_code}]\n")), replay)
     if not (run and run.of(ev.IterationStarted)) and not server.requests[asked:]:
