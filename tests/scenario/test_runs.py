@@ -395,7 +395,7 @@ STEADY = {
     r"(\(phase-files\)) in `[^`]*`": r"\1",
     r"/project/(?=\w)": "",
     r"context \S+( \(\d+ %\))?": "context N",
-    r"\d{8}T\d{6}": "WHEN",
+    r"\d{8}T\d{6}(\d*Z)?": "WHEN",
     r"\bq-[0-9a-f]{8}-": "q-ID-",
     r"\b(?=[a-f]*\d)([0-9a-f]{10}|[0-9a-f]{32,40})\b": "ID",
     r", limits \$N / \$N / \$N \(iteration / run / project\)": "",
