@@ -24,10 +24,6 @@ SpecFor = Callable[[float], SessionSpec]
 """Returns the spec of a session that may spend this many US dollars; infinite without a limit."""
 
 
-async def _ignore_call(_: ToolCall) -> None:
-    """Do nothing: no one asks what the call changes."""
-
-
 @dataclass(frozen=True)
 class RunContext:
     """The services and state that all parts of one run share.
@@ -62,7 +58,7 @@ class RunContext:
     commits: TaskCommits
     snapshots: IterationSnapshots
     answerable: bool
-    before_call: Callable[[ToolCall], Awaitable[None]] = _ignore_call
+    before_call: Callable[[ToolCall], Awaitable[None]]
 
     @property
     def docs(self) -> Documents:

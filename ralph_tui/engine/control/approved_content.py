@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_tui.domain.documents.validation_report import ValidationReport
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.engine.control.undo import scratch_store, tree_of
 from ralph_tui.store.project import Project
 
@@ -17,16 +17,12 @@ Content = Mapping[str, str]
 
 def plan_content(plan: ImplementationPlan) -> Content:
     """Return what the person approves in a plan: the wording of each open task."""
+    fields = {"description", "priority", "dependencies", "verification_criteria", "model"}
     return {
-        f"task {task.id}": _hash(_wording(task))
+        f"task {task.id}": _hash(task.model_dump_json(include=fields))
         for task in plan.tasks
         if task.status is not TaskStatus.COMPLETE
     }
-
-
-def _wording(task: Task) -> str:
-    fields = {"description", "priority", "dependencies", "verification_criteria", "model"}
-    return task.model_dump_json(include=fields)
 
 
 async def specs_content(project: Project) -> Content:

@@ -244,19 +244,15 @@ def _changes(task: Task, fields: TaskFields) -> dict[str, object]:
     if fields.model is not None:
         changes["model"] = _model_name(fields.model)
     if fields.tokens is not None:
-        changes["estimated_tokens"] = _estimate(fields.tokens)
+        if fields.tokens < 0:
+            message = f"{fields.tokens} is not a number of tokens."
+            raise RalphError(message, "Give an estimate of at least 1, or 0 for no estimate.")
+        changes["estimated_tokens"] = fields.tokens or None
     if fields.shows not in (None, "", "kept"):
         raise RalphError(f"A task cannot show {fields.shows!r}.", "Use kept or none.")
     plain = ("priority", "may_change_checks", "touches", "shows")
     given = {name: getattr(fields, name) for name in plain}
     return changes | {name: value for name, value in given.items() if value is not None}
-
-
-def _estimate(tokens: int) -> int | None:
-    if tokens < 0:
-        message = f"{tokens} is not a number of tokens."
-        raise RalphError(message, "Give an estimate of at least 1, or 0 for no estimate.")
-    return tokens or None
 
 
 def _model_name(typed: str) -> str | None:

@@ -69,7 +69,17 @@ class Undo:
         current = self._store.take()
         points = self._points(docs, current)
         task, undone = _chosen(docs.plan, points, wanted)
-        _require_no_dependents(docs.plan, task)
+        later = [
+            one.id
+            for one in docs.plan.tasks
+            if task.id in one.dependencies and one.status is TaskStatus.COMPLETE
+        ]
+        if later:
+            verb = "depends" if len(later) == 1 else "depend"
+            raise RalphError(
+                f"{shortlist(later, 3)} {verb} on {task.id}, so {task.id} cannot be undone alone.",
+                f"Undo {later[-1]} first: `ralph undo {later[-1]}`. {NOTHING_CHANGED}",
+            )
         changes = [self._changes(point) for point in reversed(undone)]
         changed, conflicts = plan_undo(self._store.contents(current), changes)
         if conflicts:
@@ -139,11 +149,12 @@ class Undo:
         since = docs.state.started_at
         known = self._store.points()
         first = since.timestamp() if since is not None else math.inf
-        return _with_ends([point for point in known if point.at + 1 > first], current)
-
-    def _undone_points(self, shown: UndoPreview) -> list[Point]:
-        points = self._points(self._project.load(), shown.current)
-        return [point for point in points if point.iteration in shown.iterations]
+        points = [point for point in known if point.at + 1 > first]
+        following = [*(point.before for point in points[1:]), current]
+        return tuple(
+            point if point.after else point._replace(after=after)
+            for point, after in zip(points, following, strict=False)
+        )
 
     def _require_no_loop(self) -> None:
         try:
@@ -174,7 +185,9 @@ class Undo:
 
     def _commit(self, shown: UndoPreview) -> str:
         settings = load_settings(self._project.root).git
-        paths = {one.path for p in self._undone_points(shown) for one in self._changes(p)}
+        points = self._points(self._project.load(), shown.current)
+        undone = (point for point in points if point.iteration in shown.iterations)
+        paths = {one.path for point in undone for one in self._changes(point)}
         if not paths:
             return ""
         wanted = CommitRequest(
@@ -214,7 +227,7 @@ class Undo:
             who = f"iteration {point.iteration}" if is_same else one_line(point.task_id, 80)
             what = f"all of {task.id}" if is_same else f"{who} first"
             return (
-                f"{_capital(who)} later changed the same files ({named}), so this cannot be undone cleanly.",
+                f"{who.capitalize() if is_same else who} later changed the same files ({named}), so this cannot be undone cleanly.",
                 f"Undo {what}: `ralph undo {task.id if is_same else who}`. {NOTHING_CHANGED}",
             )
         verb = "was" if len(paths) == 1 else "were"
@@ -222,14 +235,6 @@ class Undo:
             f"{plural(len(paths), 'file')} of {task.id} {verb} changed since then ({named}), so the task cannot be undone cleanly.",
             f"Save your changes (commit or copy them), restore these files, then undo. {NOTHING_CHANGED}",
         )
-
-
-def _with_ends(points: Sequence[Point], current: str) -> tuple[Point, ...]:
-    following = [*(point.before for point in points[1:]), current]
-    return tuple(
-        point if point.after else point._replace(after=after)
-        for point, after in zip(points, following, strict=False)
-    )
 
 
 def _chosen(
@@ -264,22 +269,6 @@ def _undo_hint(points: Sequence[Point], task: Task | None = None) -> str:
     if not ids:
         return "Ralph keeps snapshots of every iteration from now on."
     return f"There are snapshots of {shortlist([one_line(i, 60) for i in ids], _MAX_NAMED)}."
-
-
-def _require_no_dependents(plan: ImplementationPlan, task: Task) -> None:
-    later = [
-        t.id for t in plan.tasks if task.id in t.dependencies and t.status is TaskStatus.COMPLETE
-    ]
-    if later:
-        verb = "depends" if len(later) == 1 else "depend"
-        raise RalphError(
-            f"{shortlist(later, 3)} {verb} on {task.id}, so {task.id} cannot be undone alone.",
-            f"Undo {later[-1]} first: `ralph undo {later[-1]}`. {NOTHING_CHANGED}",
-        )
-
-
-def _capital(text: str) -> str:
-    return text if not text.startswith("iteration ") else text.capitalize()
 
 
 def _file(one: Difference) -> UndoneFile:

@@ -4,7 +4,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from pathlib import Path
 
 from pydantic import Field
 
@@ -139,15 +138,13 @@ class RunFiles:
         with self._write_lock:  # or an older state could be written last
             for path in self._paths:
                 file = self._state if path.name == RUN_STATE else self._aggregate()
-                self._write_file(path, json_text(file, indent=4).encode() + b"\n")
-
-    def _write_file(self, path: Path, data: bytes) -> None:
-        try:
-            write_atomic(path, data, mode=PROJECT_MODE)
-        except StoreError as error:
-            if path.name not in self._failures:
-                self._failures.add(path.name)
-                self._report(f"{path.name} cannot be kept up to date: {error}")
+                data = json_text(file, indent=4).encode() + b"\n"
+                try:
+                    write_atomic(path, data, mode=PROJECT_MODE)
+                except StoreError as error:
+                    if path.name not in self._failures:
+                        self._failures.add(path.name)
+                        self._report(f"{path.name} cannot be kept up to date: {error}")
 
     def _changed_fields(self, event: Event) -> dict[str, object]:
         if isinstance(event, ev.LoopStarted):
@@ -169,7 +166,10 @@ class RunFiles:
             self._finished = True
             status = _ENDS.get(event.status, "blocked")
             error = "" if event.status is LoopStatus.COMPLETE else _safe(event.reason)
-            self._used = self._used.model_copy(update={"metrics": self._final_metrics(event)})
+            cost = max(self._used.metrics.total_cost_usd, event.cost_usd)
+            final = {"completed_at": self._clock(), "total_cost_usd": cost}
+            metrics = self._used.metrics.model_copy(update=final)
+            self._used = self._used.model_copy(update={"metrics": metrics})
             return {**self._current_step(""), "status": status, "last_error": error}
         if isinstance(event, _WAITS):
             return {"status": "blocked"}
@@ -213,11 +213,6 @@ class RunFiles:
         }
         metrics = before.model_copy(update=counted)
         self._used = self._used.model_copy(update={"metrics": metrics})
-
-    def _final_metrics(self, event: ev.LoopFinished) -> RunMetrics:
-        before = self._used.metrics
-        cost = max(before.total_cost_usd, event.cost_usd)
-        return before.model_copy(update={"completed_at": self._clock(), "total_cost_usd": cost})
 
     def _aggregate(self) -> AggregateFile:
         metrics, now = self._used.metrics, self._clock()

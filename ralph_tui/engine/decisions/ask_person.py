@@ -120,17 +120,6 @@ def answers_so_far(docs: Documents, phase: Phase) -> tuple[str, ...]:
     )
 
 
-async def unanswered_questions(
-    run: RunContext, request: RunRequest, phase: Phase
-) -> tuple[AskedQuestion, ...]:
-    """Return the questions that a run without a person left open, after applying prepared answers."""
-    now = run.clock()
-    docs = await run.project_state.transact(
-        lambda docs: with_given_answers(docs, request, phase, now)
-    )
-    return still_open(docs, phase)
-
-
 def with_given_answers(
     docs: Documents, request: RunRequest, phase: Phase, now: datetime
 ) -> Documents:

@@ -141,18 +141,15 @@ class CallPermissions:
         try:  # the agent may not decide without an answer
             then = await answer_to(project_state, run.emit, asked, run.clock, seconds)
         except asyncio.CancelledError:  # the turn was interrupted, or the CLI is gone
-            await self._withdraw(asked.id)
+            withdrawal = withdraw(project_state, asked.id)
+            task = asyncio.create_task(withdrawal, name="ralph-withdraw")
+            self._withdrawing.add(task)
+            task.add_done_callback(self._withdrawing.discard)
+            await asyncio.shield(task)
             raise
         if then.answer is None:
             return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
         return parse_ruling(then.answer)
-
-    async def _withdraw(self, question_id: str) -> None:
-        withdrawal = withdraw(self._run.project_state, question_id)
-        task = asyncio.create_task(withdrawal, name="ralph-withdraw")
-        self._withdrawing.add(task)
-        task.add_done_callback(self._withdrawing.discard)
-        await asyncio.shield(task)
 
 
 def _keys(wanted: Permission) -> set[tuple[str, str]]:

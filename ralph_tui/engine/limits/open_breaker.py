@@ -51,7 +51,11 @@ async def recover_open_breaker(
         return end.model_copy(update={"reason": f"{reason}; {stuck.reason}", "hint": stuck.hint})
     if limit is not None or not request.interactive:
         return end
-    return await _ask_to_try(run, request, reason, end, await _start_cooldown(run, reason))
+    minutes = run.settings.circuit_breaker.cooldown_minutes
+    until = cooldown_end(docs.breaker, minutes, run.clock())
+    if until != docs.breaker.half_open_at:
+        await change_breaker(run, lambda breaker: breaker.cooling(until), reason)
+    return await _ask_to_try(run, request, reason, end, until)
 
 
 async def _ask_to_try(
@@ -78,14 +82,6 @@ async def _ask_to_try(
         decided.reason or "one more iteration was approved",
     )
     return None
-
-
-async def _start_cooldown(run: RunContext, reason: str) -> datetime | None:
-    breaker = run.docs.breaker
-    until = cooldown_end(breaker, run.settings.circuit_breaker.cooldown_minutes, run.clock())
-    if until != breaker.half_open_at:
-        await change_breaker(run, lambda now: now.cooling(until), reason)
-    return until
 
 
 def cooldown_end(breaker: CircuitBreaker, minutes: float, now: datetime) -> datetime | None:

@@ -30,7 +30,7 @@ from ralph_tui.engine.session.iteration_result import (
     record_iteration,
 )
 from ralph_tui.engine.steps.around_work import StepsAroundWork
-from ralph_tui.engine.verification.baseline import Baseline, Check, require_started
+from ralph_tui.engine.verification.baseline import Check, require_started
 from ralph_tui.engine.verification.coverage import (
     blocked_without_check,
     criteria_to_review,
@@ -69,13 +69,16 @@ async def take_baseline(
     baseline = run.gate.baseline
     await asyncio.to_thread(baseline.load)
     rules = await asyncio.to_thread(run.gate.rules)
-    tasks = tasks_to_come(run.docs.plan) if with_tasks else []
+    still_open = [t for t in run.docs.plan.tasks if t.status is not TaskStatus.COMPLETE]
+    to_come = [t for t in still_open if t.status is not TaskStatus.BLOCKED and not t.held]
+    tasks = to_come if with_tasks else []
     checks = all_checks(tasks, rules)
     commands = tuple(check.command for check in checks)
     now = await asyncio.to_thread(
         lambda: run.gate.circumstances(run.configured.model_dump_json(), commands)
     )
-    if lacks_baseline(baseline, run.docs.plan, commands, now):
+    has_begun = any(task.begun or task.retry_count or task.reopened for task in still_open)
+    if commands and not has_begun and not baseline.holds(now, commands):
         if number := len({*commands} - {*known}):
             text = f"Running {plural(number, 'check')} once before the first task."
             run.emit(ev.Notice(text=text))
@@ -89,7 +92,7 @@ async def take_baseline(
         for text in warnings:
             run.emit(ev.Notice(level="warning", text=text))
         await asyncio.to_thread(baseline.take, now, examined, rules.commands, commands)
-    await _report_failing_checks(run, _open_tasks(run.docs.plan))
+    await _report_failing_checks(run, still_open)
     return await asyncio.to_thread(
         passing_already, tasks, run.gate.own_checks, baseline.shows_nothing_new
     )
@@ -114,23 +117,6 @@ def passing_already(
         f"All checks of {shortlist(found, _MAX_NAMED)} pass already, so they cannot show the work. Add one that fails now: "
         f"`ralph edit {found[0]} --check COMMAND`. If nothing may break and that is all: `ralph edit {found[0]} --shows kept`."
     )
-
-
-def lacks_baseline(
-    baseline: Baseline, plan: ImplementationPlan, commands: Sequence[str], now: str
-) -> bool:
-    """Return whether the checks must run once before the first task."""
-    if any(task.begun or task.retry_count or task.reopened for task in _open_tasks(plan)):
-        return False
-    return bool(commands) and not baseline.holds(now, commands)
-
-
-def _open_tasks(plan: ImplementationPlan) -> list[Task]:
-    return [task for task in plan.tasks if task.status is not TaskStatus.COMPLETE]
-
-
-def tasks_to_come(plan: ImplementationPlan) -> list[Task]:
-    return [t for t in _open_tasks(plan) if t.status is not TaskStatus.BLOCKED and not t.held]
 
 
 async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) -> None:

@@ -3,20 +3,22 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.specs import Spec, persons_own
 from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.engine.control.approved_content import Content, specs_content
+from ralph_tui.engine.control.approved_content import specs_content
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.decisions.ask_person import (
     QuestionChannel,
     clear_decision,
     decide,
-    unanswered_questions,
+    still_open,
     waiting_for_answer,
+    with_given_answers,
     withdraw_open_questions,
 )
 from ralph_tui.engine.phases.opening_prompts import prompt_of_discovery
@@ -33,9 +35,6 @@ async def run(stage: Stage) -> End | None:
     feedback = ""
     is_open = stage.docs.state.specs_before is not None
 
-    async def content() -> Content:
-        return await specs_content(stage.run.project)
-
     while True:
         if is_open or feedback or await missing_specs(stage) is not None:
             end = await stage.run_limits.reason_to_stop() or await _run_session(stage, feedback)
@@ -48,9 +47,17 @@ async def run(stage: Stage) -> End | None:
         is_open = False
         await stage.run.project_state.transact(lambda docs: docs.with_state(specs_before=None))
         specs = await asyncio.to_thread(stage.run.project.request_specs)
-        summary = ", ".join(f"{s.name} ({_criteria(len(s.criteria))})" for s in specs)
+        counts = ((s.name, len(s.criteria)) for s in specs)
+        summary = ", ".join(
+            f"{name} ({count} {'criterion' if count == 1 else 'criteria'})"
+            for name, count in counts
+        )
         decided = await decide(
-            stage.run, stage.request, ApprovalKind.SPECS, summary, content=content
+            stage.run,
+            stage.request,
+            ApprovalKind.SPECS,
+            summary,
+            content=partial(specs_content, stage.run.project),
         )
         if isinstance(decided, End):
             return decided
@@ -59,16 +66,15 @@ async def run(stage: Stage) -> End | None:
         feedback = decided.reason or "The person is not satisfied with the specs."
 
 
-def _criteria(count: int) -> str:
-    return "1 criterion" if count == 1 else f"{count} criteria"
-
-
 async def _end_if_unanswered(stage: Stage, *, fresh: bool) -> End | None:
     """Return the end of a run if the last run left questions that it cannot ask; otherwise withdraw them."""
     asks = may_ask(stage.request, stage.run.settings)
     if asks and not fresh and not stage.request.interactive:
-        questions = await unanswered_questions(stage.run, stage.request, stage.phase)
-        if questions:
+        now = stage.run.clock()
+        docs = await stage.run.project_state.transact(
+            lambda docs: with_given_answers(docs, stage.request, stage.phase, now)
+        )
+        if questions := still_open(docs, stage.phase):
             return waiting_for_answer(questions)
     await withdraw_open_questions(stage.run)
     return None
@@ -133,10 +139,7 @@ def spec_problems(docs: Documents, specs: Sequence[Spec], folder: str) -> str | 
 async def _run_session(stage: Stage, feedback: str) -> End | None:
     limit = stage.run.settings.phases.discovery.max_questions
     asking = QuestionChannel(stage.run, stage.request, stage.phase, most=limit)
-
-    async def missing() -> str | None:
-        return await missing_specs(stage)
-
+    missing = partial(missing_specs, stage)
     supervisor = PhaseSupervisor(stage.run, missing=missing, handlers={}, asking=asking)
     prompt = await asyncio.to_thread(
         prompt_of_discovery,

@@ -15,7 +15,6 @@ from ralph_tui.domain.verification.verification import (
     VerificationOutcome,
 )
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.verification.baseline import Check
 from ralph_tui.engine.verification.failure_report import failure_report
 from ralph_tui.store.project import Documents
 
@@ -46,13 +45,11 @@ async def accept_marked_by_hand(run: RunContext) -> None:
 
     if recorded:
         await run.project_state.transact(change, "recorded as your decision")
-        run.emit(ev.Notice(text=_by_hand_notice(tuple(recorded))))
-
-
-def _by_hand_notice(ids: tuple[str, ...]) -> str:
-    named = ", ".join(ids[:MAX_NAMED]) + (", …" if len(ids) > MAX_NAMED else "")
-    count = "1 task was" if len(ids) == 1 else f"{len(ids)} tasks were"
-    return f"{count} marked complete by hand ({named}). Ralph does not check this."
+        ids = tuple(recorded)
+        named = ", ".join(ids[:MAX_NAMED]) + (", …" if len(ids) > MAX_NAMED else "")
+        count = "1 task was" if len(ids) == 1 else f"{len(ids)} tasks were"
+        text = f"{count} marked complete by hand ({named}). Ralph does not check this."
+        run.emit(ev.Notice(text=text))
 
 
 MAX_REOPENED = 2
@@ -97,7 +94,13 @@ class FinishedWork:
         return True
 
     async def _failing_checks(self, run: RunContext) -> dict[str, tuple[Receipt, ...]]:
-        tasks = [t for t in run.docs.plan.tasks if _is_checked_again(t)]
+        decided = VerificationOutcome.ACCEPTED
+        tasks = [
+            task
+            for task in run.docs.plan.tasks
+            if task.status is TaskStatus.COMPLETE
+            and not (task.verification and task.verification.outcome is decided)
+        ]
         if not tasks:
             return {}
         own = await asyncio.to_thread(lambda: {t.id: run.gate.own_checks(t) for t in tasks})
@@ -117,7 +120,10 @@ class FinishedWork:
         for check in due.values():
             if run.docs.state.stop is not StopMode.NONE:
                 return {}
-            receipts[check.command] = await _run_twice_if_failing(run, check)
+            receipt = await run.gate.run_check(check)
+            if receipt.status in RED:  # once more, because a flaky test must not reopen a task
+                receipt = await run.gate.run_check(check)
+            receipts[check.command] = receipt
         now = await run.snapshots.tree()  # checks may write files
         self._passed |= {
             command: now for command, receipt in receipts.items() if receipt.status not in RED
@@ -131,19 +137,6 @@ class FinishedWork:
             for task_id, checks in own.items()
         }
         return {task_id: red for task_id, red in found.items() if red}
-
-
-async def _run_twice_if_failing(run: RunContext, check: Check) -> Receipt:
-    """Run a check and return its receipt; repeat a failing one, because a flaky test must not reopen a task."""
-    receipt = await run.gate.run_check(check)
-    return await run.gate.run_check(check) if receipt.status in RED else receipt
-
-
-def _is_checked_again(task: Task) -> bool:
-    decided = (
-        task.verification is not None and task.verification.outcome is VerificationOutcome.ACCEPTED
-    )
-    return task.status is TaskStatus.COMPLETE and not decided
 
 
 def with_reopened(

@@ -131,7 +131,6 @@ def _id_problems(plan: ImplementationPlan, new: Sequence[Task]) -> list[str]:
     ]
 
 
-async def _one_at_a_time(given: rt.ToolInput) -> ToolAnswer:
+async def _one_at_a_time(_: rt.ToolInput) -> ToolAnswer:
     """Refuse a single task, because a session that ends early would leave only some of them."""
-    del given
     return rt.error("Submit all new tasks at once with ralph_submit_plan.")

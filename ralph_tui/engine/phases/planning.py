@@ -62,7 +62,7 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
 async def decide_plan(stage: Stage, new: str = "") -> Approval | End:
     """Ask the person to approve the current plan; `new` describes what is new in it."""
     rules = await asyncio.to_thread(stage.run.gate.rules)
-    lacking = _uncovered(stage, stage.docs.plan, rules)
+    lacking = uncovered(stage.docs.plan, stage.run.settings.phases.building, rules)
     try:
         named = await take_baseline(stage.run)
     except SetupError as error:  # raised again by the build
@@ -76,7 +76,12 @@ async def decide_plan(stage: Stage, new: str = "") -> Approval | End:
     decided = await decide(stage.run, stage.request, ApprovalKind.PLAN, summary, content=content)
     agreed = isinstance(decided, Approval) and decided.approved and decided.decided_by != UNSEEN
     if agreed:
-        await _allow(stage, lacking)
+
+        def change(docs: Documents) -> Documents:
+            plan = allowing_check_changes(allowing_unverified(docs.plan, lacking))
+            return docs if plan == docs.plan else docs.replacing(plan=plan)
+
+        await stage.run.project_state.transact(change, "you approved the plan")
     return decided
 
 
@@ -119,23 +124,11 @@ def feedback_on_plan(docs: Documents, request: RunRequest, feedback: str = "") -
 
 
 def _summary(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> str:
-    summary, lacking = plan_size(plan.tasks), _uncovered(stage, plan, rules)
-    if lacking:
+    summary = plan_size(plan.tasks)
+    if lacking := uncovered(plan, stage.run.settings.phases.building, rules):
         who = "It" if len(lacking) == 1 else "They"
         summary += f". {uncovered_notice(lacking)} {who} would complete as unverified."
     return " ".join((summary, *plan_notices(plan)))
-
-
-def _uncovered(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> tuple[Task, ...]:
-    return uncovered(plan, stage.run.settings.phases.building, rules)
-
-
-async def _allow(stage: Stage, tasks: tuple[Task, ...]) -> None:
-    def change(docs: Documents) -> Documents:
-        plan = allowing_check_changes(allowing_unverified(docs.plan, tasks))
-        return docs if plan == docs.plan else docs.replacing(plan=plan)
-
-    await stage.run.project_state.transact(change, "you approved the plan")
 
 
 def lacks_plan(plan: ImplementationPlan) -> bool:
@@ -158,16 +151,23 @@ async def _run_session(stage: Stage, feedback: str) -> End | None:
     async def submit(given: rt.ToolInput) -> ToolAnswer:
         nonlocal submitted
         assert isinstance(given, rt.SubmitPlan)
-        answer = await _submit(stage, given)
-        submitted = submitted or not answer.is_error
-        return answer
+        if refused := await take_tasks(stage, given.tasks, replaces=True):
+            return rt.error(
+                "NOT YET:\n" + bullets(refused) + "\nCorrect this and submit all tasks again."
+            )
+        submitted = True
+        return rt.answer(
+            {"accepted": len(given.tasks), "next": "The person reviews the plan. Stop now."}
+        )
 
     async def add(given: rt.ToolInput) -> ToolAnswer:
         nonlocal submitted
         assert isinstance(given, rt.NewTask)
-        answer = await _add(stage, given, replaces=bool(feedback) and not submitted)
-        submitted = submitted or not answer.is_error
-        return answer
+        replaces = bool(feedback) and not submitted
+        if refused := await take_tasks(stage, (given,), replaces=replaces):
+            return rt.error(" ".join(refused))
+        submitted = True
+        return rt.answer({"added": given.id})
 
     supervisor = PhaseSupervisor(
         stage.run,
@@ -184,21 +184,6 @@ async def _run_session(stage: Stage, feedback: str) -> End | None:
     )
     why = "you requested changes" if feedback else "making a plan from the specs"
     return await run_session(stage, supervisor, prompt=prompt, missing=missing, why=why)
-
-
-async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
-    if refused := await take_tasks(stage, given.tasks, replaces=True):
-        return rt.error(
-            "NOT YET:\n" + bullets(refused) + "\nCorrect this and submit all tasks again."
-        )
-    return rt.answer(
-        {"accepted": len(given.tasks), "next": "The person reviews the plan. Stop now."}
-    )
-
-
-async def _add(stage: Stage, given: rt.NewTask, *, replaces: bool) -> ToolAnswer:
-    refused = await take_tasks(stage, (given,), replaces=replaces)
-    return rt.error(" ".join(refused)) if refused else rt.answer({"added": given.id})
 
 
 async def take_tasks(

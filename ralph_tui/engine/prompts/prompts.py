@@ -72,7 +72,10 @@ def building_prompt(template: str, parts: PromptParts, *, source: str) -> str:
 
     text = _filled(expanded, places, source)
     missing = [name for name in REQUIRED_PLACEHOLDERS if not _mentions(template, name)]
-    extras = "".join(_missing_part(name, places) for name in missing)
+    extras = "".join(
+        f"\nTask ID: {places[name]}\n" if name == "task.id" else _bounded(places[name])
+        for name in missing
+    )
     return text.rstrip() + "\n" + extras
 
 
@@ -102,12 +105,6 @@ def _bounded(text: str) -> str:
 
 def _mentions(template: str, name: str) -> bool:
     return any(match[1] == name for match in _NAME.finditer(template))
-
-
-def _missing_part(name: str, places: Mapping[str, str]) -> str:
-    if name == "task.id":
-        return f"\nTask ID: {places['task.id']}\n"
-    return _bounded(places[name])
 
 
 def _places(parts: PromptParts, criteria: Sequence[str]) -> dict[str, str]:

@@ -122,13 +122,16 @@ def with_task_iteration(
     docs: Documents, task_id: str, result: IterationResult, limits: TaskLimits
 ) -> Documents:
     complete = result.outcome is IterationOutcome.COMPLETE
+    error = result.fingerprint if result.outcome in _FAILURES else ""
+    if result.outcome is IterationOutcome.FAILED:
+        error = error or fingerprint(result.reason)
     verdict = IterationVerdict(
         is_failure=result.outcome in _FAILURES,
         task=task_id if counts_against_task(result.failure) else NO_TASK,
         tasks_completed=int(complete),
         cost_usd=result.cost_usd,
         evidence=f"{task_id}: {result.reason}",
-        error=_failure_fingerprint(result),
+        error=error,
         denied=result.denied,
         output_tokens=result.output_tokens,
         tests_only=result.tests_only,
@@ -140,18 +143,11 @@ def with_task_iteration(
     task_signal = counted.breaker.task_signal()
     cause = task_signal.cause_of_one if task_signal else ""
     plan = _plan_after(docs.plan, task_id, result, cause, limits)
-    breaker = counted.breaker
-    if _just_blocked(docs.plan, plan, task_id):
-        breaker = breaker.without_blocked()
+    blocked = _just_blocked(docs.plan, plan, task_id)
+    breaker = counted.breaker.without_blocked() if blocked else counted.breaker
     return counted.with_state(tasks_completed_this_session=done).replacing(
         plan=plan, breaker=breaker
     )
-
-
-def _failure_fingerprint(result: IterationResult) -> str:
-    if result.outcome is IterationOutcome.FAILED:
-        return result.fingerprint or fingerprint(result.reason)
-    return result.fingerprint if result.outcome is IterationOutcome.INCOMPLETE else ""
 
 
 def _just_blocked(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> bool:

@@ -26,10 +26,12 @@ ALL_LEARNINGS = 100_000
 
 def memory_for(project: Project, docs: Documents, task: Task | None) -> ActiveMemory:
     words = words_of_task(task) if task else words_of(docs.state.request)
+    earlier = tuple(Phase)[: tuple(Phase).index(docs.state.current_phase)]
+    memories = (project.read_phase_memory(phase) for phase in reversed(earlier))
     return active_memory(
         MemorySources(
             handoff=relevant_handoff(*project.handoff(), docs.plan, task),
-            phase=_previous_phase_memory(project, docs.state.current_phase),
+            phase=next((text for text in memories if text.strip()), ""),
             iterations=project.recent_iteration_memories(limit=RECENT_ITERATIONS),
             state=figures(docs.plan, docs.state, task) if docs.plan.tasks else "",
             learnings=choose(project.read_learnings(ALL_LEARNINGS), words),
@@ -70,9 +72,3 @@ def _describe_answer(answer: Answer) -> str:
         return "The person declined to say."
     who = "The model decided" if answer.by == "nobody" else "The person said"
     return f"{who}: {one_line(answer.text, 200)}"
-
-
-def _previous_phase_memory(project: Project, phase: Phase) -> str:
-    before = tuple(Phase)[: tuple(Phase).index(phase)]
-    found = (project.read_phase_memory(one) for one in reversed(before))
-    return next((text for text in found if text.strip()), "")
