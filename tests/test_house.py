@@ -12,19 +12,19 @@ MOST_MODULES = 22
 """In one folder, without its door: about 20, and a command of its own is found sooner than one in a neighbor."""
 
 MOST_LINES = {
-    "ralph_tui/agent": 2_326,
-    "ralph_tui/cli": 7_621,
-    "ralph_tui/config": 2_230,
-    "ralph_tui/demo": 1_601,
-    "ralph_tui/domain": 7_089,
-    "ralph_tui/engine": 22_705,
-    "ralph_tui/guard": 7_223,
-    "ralph_tui/interop": 3_560,
-    "ralph_tui/present": 7_233,
-    "ralph_tui/store": 5_722,
-    "ralph_tui/tui": 12_035,
-    "ralph_tui/vcs": 1_250,
-    "tests": 54_857,
+    "ralph_tui/agent": 2_272,
+    "ralph_tui/cli": 7_522,
+    "ralph_tui/config": 2_182,
+    "ralph_tui/demo": 1_530,
+    "ralph_tui/domain": 6_990,
+    "ralph_tui/engine": 22_399,
+    "ralph_tui/guard": 7_197,
+    "ralph_tui/interop": 3_532,
+    "ralph_tui/present": 7_104,
+    "ralph_tui/store": 5_625,
+    "ralph_tui/tui": 11_941,
+    "ralph_tui/vcs": 1_160,
+    "tests": 52_046,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""
