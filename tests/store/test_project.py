@@ -236,16 +236,10 @@ def seed_examples() -> list[dict[str, object]]:
 
 
 def test_the_examples_of_the_seeds_load_as_they_stand(project: Project) -> None:
-    plans = states = sessions = 0
+    states = sessions = 0
     for example in seed_examples():
         text = json.dumps(example)
-        if "tasks" in example:
-            project.layout.plan.write_text(text)
-            plan = project.load().plan
-            assert [task.id for task in plan.tasks] == [t["id"] for t in example["tasks"]]  # type: ignore[attr-defined]  # JSON
-            assert plan.problems() == ()
-            plans += 1
-        elif "current_phase" in example:
+        if "current_phase" in example:
             project.layout.state.write_text(text)
             assert project.load().state.iteration_count == example["iteration_count"]
             states += 1
@@ -253,7 +247,7 @@ def test_the_examples_of_the_seeds_load_as_they_stand(project: Project) -> None:
             with project.layout.sessions.open("a") as file:
                 file.write(text + "\n")
             sessions += 1
-    assert (plans, states, sessions) == (3, 2, 2)
+    assert (states, sessions) == (2, 2)
     assert [record.tokens_used for record in project.read_sessions()] == [250_000, 180_000]
     assert project.damage() == ()
 
