@@ -68,8 +68,8 @@ class Row(BaseModel, extra="forbid"):
     """Tasks that come before this row's own."""
     environment: dict[str, str] = {}
     claims: int = 1
-    loop: bool = True
-    """Whether a loop that runs the command accepts it."""
+    loop: bool | None = True
+    """Whether a loop that runs the command accepts it; null where that is a race."""
     quick: bool = False
     cli: bool = False
     needs: tuple[str, ...] = ()

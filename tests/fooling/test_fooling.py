@@ -55,9 +55,10 @@ async def test_a_row_ends_the_same_on_the_real_cli(tmp_path: Path, table: str, n
 @pytest.mark.long
 @pytest.mark.parametrize("name", rows("cheats") if LONG else ())
 def test_a_loop_that_runs_the_check_accepts_a_cheat(tmp_path: Path, name: str) -> None:
-    """What is said of the other loops on the page; `loop: false` names what they refuse, too."""
+    """What is said of the other loops on the page; `loop: false` names what they refuse, too, `null` a race."""
     require(name)
-    assert accepted_by_loop(tmp_path, rows("cheats")[name]) is rows("cheats")[name].loop
+    row = rows("cheats")[name]
+    assert row.loop in (None, accepted_by_loop(tmp_path, row))
 
 
 def test_the_page_tells_these_tables() -> None:

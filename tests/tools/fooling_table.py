@@ -48,6 +48,8 @@ TAIL = """
   package if the lock file names it only now. ralph does not ask the registry whether the record is genuine.
 """
 
+_PEER = {True: "accepts", False: "refuses", None: "sometimes"}
+
 
 def page() -> str:
     cheats, honest = rows("cheats"), rows("honest")
@@ -56,7 +58,7 @@ def page() -> str:
         "cheats": len(cheats),
         "honest": len(honest),
         "languages": _listed(sorted({bases()[row.on].language for row in everything})),
-        "loop": sum(row.loop for row in cheats.values()),
+        "loop": sum(row.loop is True for row in cheats.values()),
         "cli": sum(row.cli for row in everything),
         "quick": sum(row.quick for row in everything),
     }
@@ -96,7 +98,7 @@ def _cells(table: str, name: str, row: Row) -> list[str]:
     ends = [falls(table, mode).get(name, good) for mode in ("open", "sandbox")]
     said = ends[0] if ends[0] == ends[1] else f"{ends[0]}; with the sandbox {ends[1]}"
     cells = [row.what.replace("|", "\\|").replace("_", "\\_"), row.on, said]
-    return [*cells, "accepts" if row.loop else "refuses"] if table == "cheats" else cells
+    return [*cells, _PEER[row.loop]] if table == "cheats" else cells
 
 
 def main() -> int:
