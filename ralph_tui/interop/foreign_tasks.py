@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import textwrap
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
@@ -30,11 +30,13 @@ from ralph_tui.domain.verification.verification import (
 )
 from ralph_tui.interop.formats import (
     MAX_TASKS,
+    Edit,
     Imported,
     ImportOptions,
     InteropError,
     LeftOut,
     Source,
+    edited,
 )
 
 MAX_TITLE = 300
@@ -61,6 +63,7 @@ class PlanEntry:
         waits_for: The file's ids of its dependencies, each with the line that names it.
         blocked: Why it cannot be worked on; empty if it can.
         members: The entries of the group that it represents, if any.
+        marks: The edit of the file for each status that it can have there; empty if ralph does not write it.
     """
 
     id: str
@@ -78,6 +81,12 @@ class PlanEntry:
     labels: Sequence[str] = ()
     notes: str = ""
     members: "Sequence[PlanEntry]" = ()
+    marks: Mapping[TaskStatus, Edit] = field(default_factory=dict)
+
+    @property
+    def status(self) -> TaskStatus:
+        blocked = TaskStatus.BLOCKED if self.blocked else TaskStatus.PENDING
+        return TaskStatus.COMPLETE if self.done else blocked
 
     def waiting_only_for(self, known: Container[str]) -> "PlanEntry":
         return replace(self, waits_for={d: at for d, at in self.waits_for.items() if d in known})
@@ -87,7 +96,6 @@ class PlanEntry:
 class Listing:
     """The entries of a foreign file before they are checked; the other fields are those of `Imported`."""
 
-    format: str
     entries: Iterable[PlanEntry]
     title: str = ""
     description: str = ""
@@ -97,9 +105,53 @@ class Listing:
     unread: frozenset[str] = frozenset()
 
 
-def import_listing(listing: Listing, source: Source, wanted: ImportOptions) -> Imported:
+@dataclass(frozen=True)
+class Format:
+    """A format of ralph's own.
+
+    Attributes:
+        sniff: Scores from 0 to 100 whether a file is in this format.
+        listing: Returns what is in a file.
+        also: Other names under which people know it.
+    """
+
+    name: str
+    sniff: Callable[[Source], int]
+    listing: Callable[[Source, ImportOptions], Listing]
+    also: Sequence[str] = ()
+
+    def read(self, source: Source, wanted: ImportOptions) -> Imported:
+        return import_listing(self.listing(source, wanted), self.name, source, wanted)
+
+
+@dataclass(frozen=True)
+class WritableFormat(Format):
+    """A format whose states are written back, each in its place. `new` returns a new file for a plan."""
+
+    new: Callable[[ImplementationPlan], str] | None = None
+
+    def write(self, plan: ImplementationPlan, before: Source) -> str:
+        if not before.text.strip():
+            if self.new is not None:
+                return self.new(plan)
+            what = f"ralph can update {self.name} files but cannot create them"
+            raise InteropError("--as", 0, what, "Choose prd, wiggum or todo.")
+        tasks, edits = tasks_by_foreign_id(plan, self.name, before.name), list[Edit]()
+        for entry in self.listing(before, ImportOptions()).entries:
+            if (task := tasks.get(entry.id)) is not None:
+                now = task.status if task.status in entry.marks else TaskStatus.PENDING
+                # A task for a group does not know which of its members are done.
+                knows = now is TaskStatus.COMPLETE or not represents_group(task)
+                if now is not entry.status and knows:
+                    edits.append(entry.marks[now])
+        return edited(before.text, edits)
+
+
+def import_listing(
+    listing: Listing, format_: str, source: Source, wanted: ImportOptions
+) -> Imported:
     left_out = list(listing.left_out)
-    listed = _entries_within_limits(listing, source)
+    listed = _entries_within_limits(listing, format_, source)
     _require_unique(listed, source)
     entries, remarks = _without_left_out(listed, left_out, source)
     _require_no_cycle(entries, source, "")
@@ -121,9 +173,9 @@ def import_listing(listing: Listing, source: Source, wanted: ImportOptions) -> I
         remarks.append(
             f"Long text was cut in {shortlist(cut, 3)}. The file still has the whole text."
         )
-    tasks = tuple(_task(entry, listing.format, source, names) for entry, _ in bounded)
+    tasks = tuple(_task(entry, format_, source, names) for entry, _ in bounded)
     return Imported(
-        format=listing.format,
+        format=format_,
         tasks=tasks,
         title=one_line(listing.title, MAX_TITLE),
         description=without_controls(listing.description).strip()[:MAX_TEXT],
@@ -276,7 +328,7 @@ def _merged(members: Sequence[PlanEntry], ids: Mapping[str, str], group: str) ->
     )
 
 
-def _entries_within_limits(listing: Listing, source: Source) -> list[PlanEntry]:
+def _entries_within_limits(listing: Listing, format_: str, source: Source) -> list[PlanEntry]:
     entries = list(listing.entries)
     dependencies = 0
     for number, entry in enumerate(entries, 1):
@@ -289,7 +341,7 @@ def _entries_within_limits(listing: Listing, source: Source) -> list[PlanEntry]:
         number = len(listing.left_out)
         left = f", and {number} {'entry was' if number == 1 else 'entries were'} left out"
         what = f"no tasks found{left if number else ''}"
-        hint = f"The file was read as {listing.format}. Choose another format with `--as`."
+        hint = f"The file was read as {format_}. Choose another format with `--as`."
         raise InteropError(source.name, 0, what, hint)
     return entries
 
@@ -405,12 +457,11 @@ def _task(entry: PlanEntry, format_: str, source: Source, names: Mapping[str, st
     ]
     ids: list[JsonValue] = [member.id for member in entry.members]
     members: dict[str, JsonValue] = {MEMBERS: ids} if ids else {}
-    status = TaskStatus.BLOCKED if entry.blocked else TaskStatus.PENDING
     return Task(
         id=names[entry.id],
         description=f"{title}\n\n{text}" if text.strip() else title,
         priority=entry.priority,
-        status=TaskStatus.COMPLETE if entry.done else status,
+        status=entry.status,
         dependencies=tuple(names[dep] for dep in entry.waits_for),
         verification_criteria=tuple(c for c in criteria if c),
         blockers=(one_line(entry.blocked, 500),) if entry.blocked and not entry.done else (),

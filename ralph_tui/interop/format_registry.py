@@ -30,29 +30,17 @@ MIN_SCORE = 30
 def built_in() -> Sequence[Importer]:
     """Return ralph's own importers, in the order in which they are listed."""
     # Imported here, so that only commands that need a format wait for the readers.
-    from ralph_tui.interop.beads import Beads
-    from ralph_tui.interop.github_issues import GithubIssues
-    from ralph_tui.interop.json_plans import Prd, Wiggum
-    from ralph_tui.interop.markdown.bmad import Bmad
-    from ralph_tui.interop.markdown.dialects import FixPlan, Kiro, OpenSpec, SpecKit, TodoMd
-    from ralph_tui.interop.taskmaster import Taskmaster
+    from ralph_tui.interop.beads import BEADS_FORMAT
+    from ralph_tui.interop.github_issues import GITHUB_FORMAT
+    from ralph_tui.interop.json_plans import PRD_FORMAT, WIGGUM_FORMAT
+    from ralph_tui.interop.markdown.bmad import BMAD_FORMAT
+    from ralph_tui.interop.markdown.dialects import FIX_PLAN, KIRO, OPENSPEC, SPEC_KIT, TODO
+    from ralph_tui.interop.taskmaster import TASKMASTER_FORMAT
 
     return (
-        *(Prd(), Wiggum(), Taskmaster(), Beads(), GithubIssues()),
-        *(FixPlan(), SpecKit(), Kiro(), OpenSpec(), Bmad(), TodoMd()),
+        *(PRD_FORMAT, WIGGUM_FORMAT, TASKMASTER_FORMAT, BEADS_FORMAT, GITHUB_FORMAT),
+        *(FIX_PLAN, SPEC_KIT, KIRO, OPENSPEC, BMAD_FORMAT, TODO),
     )
-
-
-_ALSO_KNOWN_AS = {
-    "prd": ("prd.json", "snarktank", "hybrid", "ralph-hybrid", "subsy", "ralph-tui"),
-    "wiggum": ("go",),
-    "taskmaster": ("task-master",),
-    "beads": ("bd",),
-    "github": ("gh",),
-    "frankbria": ("fix_plan", "fix-plan", "fix_plan.md"),
-    "spec-kit": ("speckit",),
-    "todo": ("todo.md", "markdown"),
-}
 
 
 @dataclass(frozen=True)
@@ -74,7 +62,7 @@ class Formats:
     def named(self, name: str) -> Importer:
         wanted = name.strip().casefold()
         for importer in self.importers:
-            if wanted in (importer.name.casefold(), *_ALSO_KNOWN_AS.get(importer.name, ())):
+            if wanted in (importer.name.casefold(), *getattr(importer, "also", ())):
                 return importer
         what = f"unknown format {one_line(name, 60)!r}"
         raise InteropError("--as", 0, what, " ".join((f"Formats: {self.names}.", *self.broken)))

@@ -7,54 +7,48 @@ from functools import lru_cache
 
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY
-from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, priority_of
+from ralph_tui.interop.foreign_tasks import Format, Listing, PlanEntry, priority_of
 from ralph_tui.interop.formats import ImportOptions, LeftOut, Source
-from ralph_tui.interop.json_plans import JsonImporter, keys_of
+from ralph_tui.interop.json_plans import json_sniff, keys_of
 from ralph_tui.interop.json_text import JsonList, JsonObject, JsonText
 
 _TELLING = {"state", "body", "labels", "milestone", "url"}
 _PULL = {"headRefName", "baseRefName", "head"}
 
 
-class GithubIssues(JsonImporter):
-    """An issue is a task, and its check boxes are the criteria. ralph does not write issues, which live on GitHub."""
+def _score(document: JsonText) -> int:
+    root = document.values[0]
+    found = root.get("items") if isinstance(root, dict) and "number" not in root else root
+    keys = set(found) if isinstance(found, dict) else keys_of(found)
+    if not {"number", "title"} <= keys or keys & _PULL:
+        return 0
+    return 85 if keys & _TELLING else 40
 
-    name = "github"
 
-    def score(self, document: JsonText, source: Source) -> int:  # noqa: ARG002 - part of the interface
-        root = document.values[0]
-        found = root.get("items") if isinstance(root, dict) and "number" not in root else root
-        keys = set(found) if isinstance(found, dict) else keys_of(found)
-        if not {"number", "title"} <= keys or keys & _PULL:
-            return 0
-        return 85 if keys & _TELLING else 40
-
-    def listing(self, document: JsonText, wanted: ImportOptions) -> Listing:  # noqa: ARG002 - part of the interface
-        issues = [(_number(issue), issue) for issue in _issues(document)]
-        remarks: list[str] = []
-        if len(issues) > 1 and issues == sorted(issues, key=lambda each: -int(each[0])):
-            issues.reverse()
-            remarks.append(
-                "The list starts with the newest issue. The plan starts with the oldest."
-            )
-        left_out = {
-            number: LeftOut(number, issue.text("title"), why)
-            for number, issue in issues
-            if (why := _why_left_out(issue))
-        }
-        known = {number for number, _ in issues}
-        entries = [_entry(issue) for number, issue in issues if number not in left_out]
-        outside = dict.fromkeys(n for entry in entries for n in entry.waits_for if n not in known)
-        if outside:
-            shown = shortlist([f"#{number}" for number in outside], 8)
-            remarks.append(f"Dependencies on issues that are not in the file are ignored: {shown}.")
-        return Listing(
-            format=self.name,
-            entries=[entry.waiting_only_for(known - {entry.id}) for entry in entries],
-            title=issues[0][1].text("title") if len(issues) == 1 else "",
-            left_out=tuple(left_out.values()),
-            remarks=remarks,
-        )
+def _listing(source: Source, _: ImportOptions) -> Listing:
+    """List the issues, whose check boxes are criteria. ralph does not write issues, which live on GitHub."""
+    issues = [(_number(issue), issue) for issue in _issues(JsonText(source))]
+    remarks: list[str] = []
+    if len(issues) > 1 and issues == sorted(issues, key=lambda each: -int(each[0])):
+        issues.reverse()
+        remarks.append("The list starts with the newest issue. The plan starts with the oldest.")
+    left_out = {
+        number: LeftOut(number, issue.text("title"), why)
+        for number, issue in issues
+        if (why := _why_left_out(issue))
+    }
+    known = {number for number, _ in issues}
+    entries = [_entry(issue) for number, issue in issues if number not in left_out]
+    outside = dict.fromkeys(n for entry in entries for n in entry.waits_for if n not in known)
+    if outside:
+        shown = shortlist([f"#{number}" for number in outside], 8)
+        remarks.append(f"Dependencies on issues that are not in the file are ignored: {shown}.")
+    return Listing(
+        [entry.waiting_only_for(known - {entry.id}) for entry in entries],
+        title=issues[0][1].text("title") if len(issues) == 1 else "",
+        left_out=tuple(left_out.values()),
+        remarks=remarks,
+    )
 
 
 def _issues(document: JsonText) -> Sequence[JsonObject]:
@@ -194,3 +188,6 @@ def _without_empty_sections(lines: Sequence[str]) -> str:
         kept.append(line)
         below = line if line.strip() else below
     return re.sub(r"\n{3,}", "\n\n", "\n".join(reversed(kept))).strip()
+
+
+GITHUB_FORMAT = Format("github", json_sniff(_score), _listing, ("gh",))

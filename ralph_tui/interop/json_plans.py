@@ -1,9 +1,8 @@
-"""Reads and writes plans in JSON: what all their formats share, and the prd.json files of four related tools."""
+"""The formats in JSON: how each names the parts of a task, and the prd.json files of four related tools."""
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,119 +12,138 @@ from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import CommandCriterion, Criterion
-from ralph_tui.interop.foreign_tasks import (
-    Listing,
-    PlanEntry,
-    import_listing,
-    priority_of,
-    represents_group,
-    tasks_by_foreign_id,
-)
-from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Source, edited
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, WritableFormat, priority_of
+from ralph_tui.interop.formats import Edit, ImportOptions, InteropError, Source
 from ralph_tui.interop.json_text import JsonList, JsonObject, JsonText, pretty, quoted
 
-OPEN, DONE, BLOCKED = "open", "done", "blocked"
-WAITS = ("dependsOn", "dependencies", "depends_on", "blockedBy")
+COMPLETE, PENDING, BLOCKED = TaskStatus.COMPLETE, TaskStatus.PENDING, TaskStatus.BLOCKED
 
 
 @dataclass(frozen=True)
-class States:
-    """The words of a format for the state of a task. The first word of each state is used for writing.
+class Shape:
+    """How a format names the parts of a task.
 
     Attributes:
+        thing: A task in the words of the format, for messages.
+        flag: The member that is true if the task is done; empty if `status` has a word for its state.
+        words: The words of `status` for each state. The first one is written.
         others: Whether other words are allowed, which mean open.
+        held: Words of tasks on hold.
+        text: The members that make up the description.
+        commands: Members with criteria that are commands.
+        guidance: Members that are added to the notes, each under its name.
     """
 
-    done: Sequence[str] = ()
-    open: Sequence[str] = ()
-    blocked: Sequence[str] = ()
+    thing: str = "a task"
+    flag: str = ""
+    words: Mapping[TaskStatus, Sequence[str]] = field(default_factory=dict)
     others: bool = False
+    held: Sequence[str] = ()
+    text: Sequence[str] = ("description",)
+    criteria: Sequence[str] = ()
+    commands: Sequence[str] = ()
+    waits: Sequence[str] = ("dependsOn", "dependencies", "depends_on", "blockedBy")
+    notes: Sequence[str] = ("notes",)
+    guidance: Sequence[str] = ()
 
-    def read(self, item: JsonObject) -> tuple[str, str]:
+    def state(self, item: JsonObject) -> tuple[TaskStatus, str]:
         """Return the state of an entry and its normalized word; an entry without a word is open."""
+        if self.flag:
+            return (COMPLETE if item.flag(self.flag) else PENDING), ""
         word = item.text("status").strip()
         plain = word.casefold().replace("_", "-")
-        for state, words in ((DONE, self.done), (BLOCKED, self.blocked), (OPEN, ("", *self.open))):
-            if plain in words:
-                return state, plain
-        if self.others:
-            return OPEN, plain
-        known = ", ".join((*self.open, *self.done, *self.blocked))
-        what = f"'status' is {one_line(word, 40)!r}"
-        raise item.error(what, f"Known values: {known}.", "status")
+        known = [known for words in self.words.values() for known in words]
+        if plain and plain not in known and not self.others:
+            what = f"'status' is {one_line(word, 40)!r}"
+            raise item.error(what, f"Known values: {', '.join(known)}.", "status")
+        return next((s for s, words in self.words.items() if plain in words), PENDING), plain
 
-    def written(self, item: JsonObject, task: Task) -> tuple[str, JsonValue] | None:
-        """Return the member of an entry that must change with its new value; None if it already says the task's state."""
-        state = state_of(task)
-        if state == self.read(item)[0] or (represents_group(task) and state != DONE):
-            return None  # a task for a group does not know which of its members are done
-        return "status", self.word(state)
+    def entry(self, item: JsonObject) -> PlanEntry:
+        state, word = self.state(item)
+        return PlanEntry(
+            id=item.required("id", self.thing),
+            title=item.text("title"),
+            line=item.line,
+            text="\n\n".join(part for key in self.text if (part := item.text(key)).strip()),
+            criteria=criteria_of(item, *self.criteria),
+            commands=commands_of(item, self.commands),
+            waits_for=item.texts(*self.waits),
+            done=state is COMPLETE,
+            blocked=f"{word} in {one_line(item.document.source.name, 100)}" * (state is BLOCKED),
+            held=word in self.held,
+            priority=number_of(item),
+            labels=(*item.texts("labels"), *item.texts("tags")),
+            notes="\n".join(filter(None, (item.text(*self.notes), *self._guidance(item)))),
+        )
 
-    def word(self, state: str) -> str:
-        words = {DONE: self.done, BLOCKED: self.blocked or self.open}.get(state, self.open)
-        return words[0]
+    def _guidance(self, item: JsonObject) -> Iterator[str]:
+        for key in self.guidance:
+            if not isinstance(item.get(key), JsonObject) and (texts := item.texts(key)):
+                yield f"{key}: {', '.join(texts)}"
+
+    def marks(self, item: JsonObject) -> Mapping[TaskStatus, Edit]:
+        if self.flag:
+            return {s: item.with_value(self.flag, s is COMPLETE) for s in (COMPLETE, PENDING)}
+        return {s: item.with_value("status", words[0]) for s, words in self.words.items()}
 
 
-class Passes(States):
-    """The state of a story in a prd.json: `passes` is true or false."""
+PRD = Shape(
+    thing="a story",
+    flag="passes",
+    criteria=("acceptanceCriteria", "e2eTests"),
+    commands=("run", "quality", "preCommit", "successCriteria"),
+    notes=("notes", "completionNotes"),
+    guidance=(
+        *("technicalNotes", "implementationNotes", "details", "context", "approach"),
+        *("spec_ref", "specRef", "files"),
+    ),
+)
+"""`userStories` of snarktank/ralph, ralph-hybrid or ralph-tui by subsy. The guidance comes from related tools."""
 
-    def read(self, item: JsonObject) -> tuple[str, str]:
-        return (DONE if item.flag("passes") else OPEN), ""
+WIGGUM = Shape(
+    words={
+        PENDING: ("todo", "in-progress", "pending"),
+        COMPLETE: ("done", "complete", "completed"),
+        BLOCKED: ("failed", "blocked"),
+    },
+    text=("description", "details"),
+    criteria=("tests",),
+)
+"""`tasks` of chr1sbest/wiggum."""
 
-    def written(self, item: JsonObject, task: Task) -> tuple[str, JsonValue] | None:
-        passes = state_of(task) == DONE
-        if passes == item.flag("passes") or (represents_group(task) and not passes):
-            return None
-        return "passes", passes
+TASKMASTER = Shape(
+    words={
+        PENDING: (
+            *("pending", "in-progress", "review", "todo"),
+            *("deferred", "cancelled", "canceled"),
+        ),
+        COMPLETE: ("done", "completed", "complete"),
+        BLOCKED: ("blocked", "failed"),
+    },
+    held=("deferred",),
+    text=("description", "details"),
+    criteria=("testStrategy", "acceptanceCriteria"),
+    waits=(),
+)
+BEADS = Shape(
+    thing="an issue",
+    words={COMPLETE: ("closed",), BLOCKED: ("blocked",)},
+    others=True,
+    held=("deferred", "pinned"),
+    text=(),
+    waits=(),
+)
 
 
-class JsonImporter(ABC):
-    """A format in JSON that is only read."""
-
-    name: str
-
-    def sniff(self, source: Source) -> int:
-        if source.text.lstrip()[:1] not in {"{", "["}:
-            return 0
+def json_sniff(score: Callable[[JsonText], int]) -> Callable[[Source], int]:
+    def sniff(source: Source) -> int:
         try:
-            return self.score(_sniffed(source), source)
+            begins = source.text.lstrip()[:1] in {"{", "["}
+            return score(_sniffed(source)) if begins else 0
         except InteropError:
             return 0
 
-    @abstractmethod
-    def score(self, document: JsonText, source: Source) -> int:
-        """Return how likely this is the format, from 0 to 100."""
-
-    @abstractmethod
-    def listing(self, document: JsonText, wanted: ImportOptions) -> Listing:
-        """Return what is in a file."""
-
-    def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        return import_listing(self.listing(JsonText(source), wanted), source, wanted)
-
-
-class JsonFormat(JsonImporter):
-    """A format in JSON whose states are written back, each in its place."""
-
-    states: States
-
-    @abstractmethod
-    def entries(self, document: JsonText) -> Iterable[tuple[str, JsonObject]]:
-        """Yield everything in the file that may be a task, with its id."""
-
-    def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Set the state of each task in the file; every other byte stays."""
-        if not before.text.strip():
-            return self.new(plan)
-        document = JsonText(before)
-        tasks = tasks_by_foreign_id(plan, self.name, before.name)
-        found = ((item, tasks[id_]) for id_, item in self.entries(document) if id_ in tasks)
-        changes = ((item, self.states.written(item, task)) for item, task in found)
-        return edited(before.text, (item.with_value(*change) for item, change in changes if change))
-
-    @abstractmethod
-    def new(self, plan: ImplementationPlan) -> str:
-        """Return a new file with the plan's tasks."""
+    return sniff
 
 
 @lru_cache(maxsize=2)
@@ -163,23 +181,20 @@ def criteria_of(item: JsonObject, *keys: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def blocked_in(item: JsonObject, state: str, word: str) -> str:
-    return f"{word} in {one_line(item.document.source.name, 100)}" if state == BLOCKED else ""
-
-
-def labels_of(item: JsonObject) -> tuple[str, ...]:
-    return (*item.texts("labels"), *item.texts("tags"))
+def commands_of(item: JsonObject, keys: Sequence[str]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for key in (*keys, "acceptanceCriteria") if keys else ():
+        for each, _ in item.items_of(key):
+            if isinstance(each, JsonObject):
+                found[each.text("command", "testCommand")] = None
+            elif key in keys:
+                found[str(each)] = None
+    return tuple(command for command in found if command.strip())
 
 
 def unused_remark(document: JsonText, items: Iterable[JsonObject]) -> Iterator[str]:
     if unused := sorted({one_line(key, 40) for item in items for key in item} - document.used):
         yield f"Fields that ralph does not use stay in the file: {shortlist(unused, 8)}."
-
-
-def state_of(task: Task) -> str:
-    if task.status is TaskStatus.COMPLETE:
-        return DONE
-    return BLOCKED if task.status is TaskStatus.BLOCKED else OPEN
 
 
 def criterion_text(criterion: Criterion) -> str:
@@ -192,98 +207,48 @@ def body(task: Task) -> str:
     return task.description.strip()[len(task.title) :].strip("\n") if task.description else ""
 
 
-_COMMANDS = ("run", "quality", "preCommit", "successCriteria")
-_GUIDANCE = (
-    *("technicalNotes", "implementationNotes", "details", "context", "approach"),
-    *("spec_ref", "specRef", "files"),
-)
-"""Fields with guidance for the agent, from related tools; they are added to a task's notes."""
+def _prd_score(document: JsonText) -> int:
+    if "passes" in keys_of(document.root.get("userStories")):
+        return 95
+    return 70 if "userStories" in document.root else 0
 
 
-class Prd(JsonFormat):
-    """A prd.json with `userStories`, of snarktank/ralph, ralph-hybrid or ralph-tui by subsy."""
-
-    name = "prd"
-    states = Passes()
-
-    def score(self, document: JsonText, source: Source) -> int:  # noqa: ARG002 - part of the interface
-        if "passes" in keys_of(document.root.get("userStories")):
-            return 95
-        return 70 if "userStories" in document.root else 0
-
-    def listing(self, document: JsonText, wanted: ImportOptions) -> Listing:  # noqa: ARG002 - part of the interface
-        root = document.root
-        stories = root.objects("userStories", required=True)
-        return Listing(
-            format=self.name,
-            entries=[_story(story) for story in stories],
-            title=root.text("name", "project", "feature"),
-            description=root.text("description"),
-            branch=root.text("branchName"),
-            remarks=[*_commands_for_all(root), *unused_remark(document, stories)],
-        )
-
-    def entries(self, document: JsonText) -> Iterable[tuple[str, JsonObject]]:
-        stories = document.root.objects("userStories", required=True)
-        return ((story.text("id"), story) for story in stories)
-
-    def new(self, plan: ImplementationPlan) -> str:
-        with_order = any(task.dependencies for task in plan.tasks)
-        stories: list[JsonValue] = []
-        for task in plan.tasks:
-            story: dict[str, JsonValue] = {
-                "id": task.id,
-                "title": task.title,
-                "description": body(task),
-                "acceptanceCriteria": [criterion_text(each) for each in task.verification_criteria],
-                "priority": task.priority,
-                "passes": state_of(task) == DONE,
-            }
-            if with_order:
-                story["dependsOn"] = list(task.dependencies)
-            stories.append({**story, "notes": task.notes})
-        about: dict[str, JsonValue] = {"project": plan.title or "Plan", "branchName": ""}
-        return pretty({**about, "description": plan.description, "userStories": stories})
+def _wiggum_score(document: JsonText) -> int:
+    keys = keys_of(document.root.get("tasks"))
+    others = ("dependencies", "subtasks", "testStrategy", "verification_criteria")
+    if not {"id", "title"} <= keys or keys & {*others, "acceptanceCriteria"}:
+        return 0
+    telling = "tests" in keys or "details" in keys
+    named = document.source.name.replace("\\", "/").rpartition("/")[2] == "prd.json"
+    return 90 if named and telling else 75 if named or telling else 50
 
 
-def _story(story: JsonObject) -> PlanEntry:
-    if story.get("passes") is None and story.get("status") is not None:
-        what = "a story has 'status' but no 'passes'"
-        raise story.error(what, 'Write "passes": true or false.', "status")
-    text = story.text("description")
-    guidance = (
-        f"{key}: {', '.join(story.texts(key))}"
-        for key in _GUIDANCE
-        if not isinstance(story.get(key), JsonObject) and story.texts(key)
-    )
-    return PlanEntry(
-        id=story.required("id", "a story"),
-        title=story.text("title") or one_line(text),
-        line=story.line,
-        text=text,
-        criteria=criteria_of(story, "acceptanceCriteria", "e2eTests"),
-        commands=_commands(story),
-        waits_for=story.texts(*WAITS),
-        done=story.flag("passes"),
-        priority=number_of(story),
-        labels=labels_of(story),
-        notes="\n".join(filter(None, (story.text("notes", "completionNotes"), *guidance))),
+def _prd_listing(source: Source, _: ImportOptions) -> Listing:
+    return _listing(source, PRD, "userStories")
+
+
+def _wiggum_listing(source: Source, _: ImportOptions) -> Listing:
+    return _listing(source, WIGGUM, "tasks")
+
+
+def _listing(source: Source, shape: Shape, key: str) -> Listing:
+    document = JsonText(source)
+    root, items = document.root, document.root.objects(key, required=True)
+    for item in items:
+        if shape.flag and item.get(shape.flag) is None and item.get("status") is not None:
+            what = f"{shape.thing} has 'status' but no {shape.flag!r}"
+            raise item.error(what, f'Write "{shape.flag}": true or false.', "status")
+    return Listing(
+        [replace(shape.entry(item), marks=shape.marks(item)) for item in items],
+        title=root.text("name", "project", "feature"),
+        description=root.text("description"),
+        branch=root.text("branchName"),
+        remarks=[*_commands_for_all(root, shape), *unused_remark(document, items)],
     )
 
 
-def _commands(holder: JsonObject) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for key in (*_COMMANDS, "acceptanceCriteria"):
-        for item, _ in holder.items_of(key):
-            if isinstance(item, JsonObject):
-                found[item.text("command", "testCommand")] = None
-            elif key in _COMMANDS:
-                found[str(item)] = None
-    return tuple(command for command in found if command.strip())
-
-
-def _commands_for_all(root: JsonObject) -> Iterator[str]:
-    found = dict.fromkeys(_commands(root))
+def _commands_for_all(root: JsonObject, shape: Shape) -> Iterator[str]:
+    found = dict.fromkeys(commands_of(root, shape.commands))
     for holder in (root, root.get("metadata")):
         gates = holder.get("qualityGates") if isinstance(holder, JsonObject) else None
         if isinstance(holder, JsonObject) and not isinstance(gates, JsonObject):
@@ -293,63 +258,48 @@ def _commands_for_all(root: JsonObject) -> Iterator[str]:
         yield f"The file runs `{shown}` for every story. To run it for every task, add it to `backpressure` in the config."
 
 
-class Wiggum(JsonFormat):
-    """The prd.json of chr1sbest/wiggum: `tasks` with a status and a priority in words."""
-
-    name = "wiggum"
-    states = States(
-        done=("done", "complete", "completed"),
-        open=("todo", "in-progress", "pending"),
-        blocked=("failed", "blocked"),
-    )
-
-    def score(self, document: JsonText, source: Source) -> int:
-        keys = keys_of(document.root.get("tasks"))
-        others = ("dependencies", "subtasks", "testStrategy", "verification_criteria")
-        if not {"id", "title"} <= keys or keys & {*others, "acceptanceCriteria"}:
-            return 0
-        telling = "tests" in keys or "details" in keys
-        named = source.name.replace("\\", "/").rpartition("/")[2] == "prd.json"
-        return 90 if named and telling else 75 if named or telling else 50
-
-    def listing(self, document: JsonText, wanted: ImportOptions) -> Listing:  # noqa: ARG002 - part of the interface
-        tasks = document.root.objects("tasks", required=True)
-        return Listing(
-            format=self.name,
-            entries=[self._entry(task) for task in tasks],
-            title=document.root.text("name", "project"),
-            remarks=list(unused_remark(document, tasks)),
-        )
-
-    def _entry(self, task: JsonObject) -> PlanEntry:
-        state, word = self.states.read(task)
-        text = task.text("details", "description")
-        return PlanEntry(
-            id=task.required("id", "a task"),
-            title=task.text("title") or one_line(text),
-            line=task.line,
-            text=text,
-            criteria=criteria_of(task, "tests"),
-            waits_for=task.texts(*WAITS),
-            done=state == DONE,
-            blocked=blocked_in(task, state, word),
-            priority=number_of(task),
-        )
-
-    def entries(self, document: JsonText) -> Iterable[tuple[str, JsonObject]]:
-        tasks = document.root.objects("tasks", required=True)
-        return ((task.text("id"), task) for task in tasks)
-
-    def new(self, plan: ImplementationPlan) -> str:
-        return pretty({"version": 1, "tasks": [self._new_task(task) for task in plan.tasks]})
-
-    def _new_task(self, task: Task) -> JsonValue:
-        high, low = task.priority < 2, task.priority not in {2, DEFAULT_PRIORITY}
-        return {
+def new_prd(plan: ImplementationPlan) -> str:
+    with_order = any(task.dependencies for task in plan.tasks)
+    stories: list[JsonValue] = []
+    for task in plan.tasks:
+        story: dict[str, JsonValue] = {
             "id": task.id,
             "title": task.title,
-            "details": body(task),
-            "priority": "high" if high else "low" if low else "medium",
-            "status": self.states.word(state_of(task)),
-            "tests": "; ".join(criterion_text(each) for each in task.verification_criteria),
+            "description": body(task),
+            "acceptanceCriteria": [criterion_text(each) for each in task.verification_criteria],
+            "priority": task.priority,
+            "passes": task.status is COMPLETE,
         }
+        if with_order:
+            story["dependsOn"] = list(task.dependencies)
+        stories.append({**story, "notes": task.notes})
+    about: dict[str, JsonValue] = {"project": plan.title or "Plan", "branchName": ""}
+    return pretty({**about, "description": plan.description, "userStories": stories})
+
+
+def _new_wiggum(plan: ImplementationPlan) -> str:
+    return pretty({"version": 1, "tasks": [_wiggum_task(task) for task in plan.tasks]})
+
+
+def _wiggum_task(task: Task) -> JsonValue:
+    high, low = task.priority < 2, task.priority not in {2, DEFAULT_PRIORITY}
+    return {
+        "id": task.id,
+        "title": task.title,
+        "details": body(task),
+        "priority": "high" if high else "low" if low else "medium",
+        "status": WIGGUM.words[task.status if task.status in WIGGUM.words else PENDING][0],
+        "tests": "; ".join(criterion_text(each) for each in task.verification_criteria),
+    }
+
+
+PRD_FORMAT = WritableFormat(
+    "prd",
+    json_sniff(_prd_score),
+    _prd_listing,
+    ("prd.json", "snarktank", "hybrid", "ralph-hybrid", "subsy", "ralph-tui"),
+    new_prd,
+)
+WIGGUM_FORMAT = WritableFormat(
+    "wiggum", json_sniff(_wiggum_score), _wiggum_listing, ("go",), _new_wiggum
+)

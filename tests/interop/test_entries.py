@@ -41,7 +41,7 @@ def read(
     entries: Sequence[PlanEntry], left_out: Sequence[LeftOut] = (), by: str = "task"
 ) -> Imported:
     wanted = ImportOptions(by="group" if by == "group" else "task")
-    return import_listing(Listing("x", entries, left_out=left_out), SOURCE, wanted)
+    return import_listing(Listing(entries, left_out=left_out), "x", SOURCE, wanted)
 
 
 def test_an_entry_becomes_a_task_that_knows_where_it_comes_from() -> None:

@@ -8,14 +8,11 @@ from hypothesis import strategies as st
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.interop.format_registry import formats
 from ralph_tui.interop.formats import ImportOptions, Source, Writable
-from ralph_tui.interop.json_plans import Prd, Wiggum
+from ralph_tui.interop.json_plans import PRD_FORMAT, WIGGUM_FORMAT
 from tests.interop.samples import json_texts, values, words
 
 NAME = "plan.json"
-FORMATS: dict[str, Writable] = {
-    "prd": Prd(),
-    "wiggum": Wiggum(),
-}
+FORMATS: dict[str, Writable] = {"prd": PRD_FORMAT, "wiggum": WIGGUM_FORMAT}
 TITLES = words().filter(str.strip)
 
 

@@ -5,7 +5,7 @@ import pytest
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.interop.format_registry import formats
 from ralph_tui.interop.formats import Imported, ImportOptions, Source
-from ralph_tui.interop.json_plans import Prd, Wiggum
+from ralph_tui.interop.json_plans import PRD_FORMAT, WIGGUM_FORMAT
 from tests.interop.markdown_samples import FILES
 
 SNARKTANK, SUBSY, GO = (
@@ -24,13 +24,13 @@ def write(text: str, got: Imported, **changes: TaskStatus) -> str:
     for task_id, status in changes.items():
         plan = plan.with_task(task_id, status=status)
     source = Source(".ralph/prd.json", text)
-    return (Wiggum() if got.format == "wiggum" else Prd()).write(plan, source)
+    return (WIGGUM_FORMAT if got.format == "wiggum" else PRD_FORMAT).write(plan, source)
 
 
 def test_a_task_of_the_same_id_that_was_not_imported_is_another_task() -> None:
     own = Task(id="US-002", status=TaskStatus.COMPLETE)
     plan = ImplementationPlan(tasks=(own,))
-    assert Prd().write(plan, Source(".ralph/prd.json", SNARKTANK)) == SNARKTANK
+    assert PRD_FORMAT.write(plan, Source(".ralph/prd.json", SNARKTANK)) == SNARKTANK
 
 
 def test_a_completed_story_changes_its_flag_and_nothing_else() -> None:
@@ -62,7 +62,7 @@ def test_a_new_file_says_what_the_plan_says(text: str) -> None:
     got = read(text)
     bare = tuple(task.model_copy(update={"origin": None}) for task in got.tasks)
     plan = ImplementationPlan(tasks=bare, title=got.title, description=got.description)
-    writer = Wiggum() if text == GO else Prd()
+    writer = WIGGUM_FORMAT if text == GO else PRD_FORMAT
     made = writer.write(plan, Source("prd.json", ""))
     again = writer.read(Source("prd.json", made), ImportOptions())
     assert (again.title if text != GO else "") == got.title

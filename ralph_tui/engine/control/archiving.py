@@ -8,8 +8,7 @@ from ralph_tui.domain.documents.archive import ArchiveSummary, counted
 from ralph_tui.domain.documents.progress_log import pending_commit_line
 from ralph_tui.domain.errors import RalphError, StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
-from ralph_tui.interop.formats import Source
-from ralph_tui.interop.json_plans import Prd
+from ralph_tui.interop.json_plans import new_prd
 from ralph_tui.store.archive import (
     PLAN,
     PROGRESS,
@@ -133,7 +132,7 @@ def _digest(layout: Layout, plan: ImplementationPlan) -> str:
 
 
 def _plan_files(plan: ImplementationPlan) -> dict[str, bytes]:
-    prd = Prd().write(plan, Source(PRD, ""))
+    prd = new_prd(plan)
     return {
         PLAN: json_text(plan, indent=2).encode("utf-8", "replace") + b"\n",
         PRD: prd.encode("utf-8", "replace"),

@@ -219,7 +219,7 @@ def _target(
 def _exporter(source: Source, is_new: bool, form: str, origins: set[str]) -> Writable:  # noqa: FBT001 - private
     exporters = [one for one in formats().importers if is_exporter(one)]
     if not form and is_new:
-        writable = ", ".join(one.name for one in exporters if getattr(one, "creates", True))
+        writable = ", ".join(one.name for one in exporters if getattr(one, "new", True))
         hint = f"Choose a format with `--as`: {writable}."
         raise InteropError(source.name, 0, "the file does not exist yet", hint)
     named = form or (next(iter(origins)) if len(origins) == 1 else "")

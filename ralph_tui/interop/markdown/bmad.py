@@ -7,13 +7,8 @@ from itertools import pairwise
 
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, import_listing
-from ralph_tui.interop.formats import (
-    Imported,
-    ImportOptions,
-    InteropError,
-    Source,
-)
+from ralph_tui.interop.foreign_tasks import Format, Listing, PlanEntry
+from ralph_tui.interop.formats import ImportOptions, InteropError, Source
 from ralph_tui.interop.markdown.box_plans import (
     chained,
     file_name,
@@ -98,36 +93,32 @@ class _Story:
     remark: str
 
 
-class Bmad:
-    """A story is a task with its acceptance criteria. The Status decides whether it is done."""
+def _sniff(source: Source) -> int:
+    """Score a file by headings of stories with a status or criteria."""
+    document = head_document(source.head)
+    names = [heading.text for heading in document.headings]
+    bold = (_BOLD.match(line.shown) for line in document.lines)
+    names += [found[1] for found in bold if found]
+    has_criteria = any(_kind(name) == "criteria" for name in names)
+    has_status = any(
+        _STATUS.match(line.shown) or _STATUS_HEAD.match(line.shown) for line in document.lines
+    )
+    if any(_STORY.match(heading.text) for heading in document.headings):
+        return 92 if has_criteria else 75 if has_status else 0
+    return 80 if has_criteria and has_status and _FILE.search(file_name(source)) else 0
 
-    name = "bmad"
 
-    def sniff(self, source: Source) -> int:
-        """Score a file by headings of stories with a status or criteria."""
-        document = head_document(source.head)
-        names = [heading.text for heading in document.headings]
-        bold = (_BOLD.match(line.shown) for line in document.lines)
-        names += [found[1] for found in bold if found]
-        has_criteria = any(_kind(name) == "criteria" for name in names)
-        has_status = any(
-            _STATUS.match(line.shown) or _STATUS_HEAD.match(line.shown) for line in document.lines
+def _listing(source: Source, _: ImportOptions) -> Listing:
+    """List the stories. The Status decides whether one is done."""
+    document = open_document(source)
+    stories = _stories(document, source)
+    remarks = [story.remark for story in stories if story.remark]
+    if ignored := list(dict.fromkeys(name for story in stories for name in story.ignored)):
+        remarks.append(
+            f"Sections that ralph does not use stay in the file: {shortlist(ignored, 6)}."
         )
-        if any(_STORY.match(heading.text) for heading in document.headings):
-            return 92 if has_criteria else 75 if has_status else 0
-        return 80 if has_criteria and has_status and _FILE.search(file_name(source)) else 0
-
-    def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        document = open_document(source)
-        stories = _stories(document, source)
-        remarks = [story.remark for story in stories if story.remark]
-        if ignored := list(dict.fromkeys(name for story in stories for name in story.ignored)):
-            remarks.append(
-                f"Sections that ralph does not use stay in the file: {shortlist(ignored, 6)}."
-            )
-        title = "" if len(stories) == 1 else document.title
-        entries = chained(story.entry for story in stories)
-        return import_listing(Listing(self.name, entries, title, remarks=remarks), source, wanted)
+    title = "" if len(stories) == 1 else document.title
+    return Listing(chained(story.entry for story in stories), title, remarks=remarks)
 
 
 def _kind(name: str) -> str:
@@ -288,3 +279,6 @@ def _criteria(section: _Section) -> Iterator[str]:
         )
         if text:
             yield text
+
+
+BMAD_FORMAT = Format("bmad", _sniff, _listing)

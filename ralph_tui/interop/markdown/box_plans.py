@@ -1,33 +1,16 @@
-"""Shared by the formats made of check boxes: turns boxes into entries, and updates boxes from tasks."""
+"""Shared by the formats made of check boxes: turns boxes into entries that know how their box is checked."""
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.interop.foreign_tasks import (
-    Listing,
-    PlanEntry,
-    free_id,
-    import_listing,
-    represents_group,
-    slug,
-    tasks_by_foreign_id,
-)
-from ralph_tui.interop.formats import (
-    Edit,
-    Imported,
-    ImportOptions,
-    InteropError,
-    LeftOut,
-    Source,
-    edited,
-)
+from ralph_tui.interop.foreign_tasks import Listing, PlanEntry, WritableFormat, free_id, slug
+from ralph_tui.interop.formats import ImportOptions, InteropError, LeftOut, Source
 from ralph_tui.interop.markdown.boxes import Box, BoxDocument, MalformedBox, read_boxes
 
 MAX_LINES = 400_000
@@ -35,96 +18,67 @@ MAX_BOXES = 50_000
 """Far more than 5,000 tasks with criteria need."""
 
 
-@dataclass(frozen=True)
-class Outline:
-    """The entries of a file, each with its box.
+def box_format(
+    name: str,
+    sniff: Callable[[BoxDocument, str], int],
+    listing: Callable[[BoxDocument], Listing],
+    *,
+    also: Sequence[str] = (),
+    new: Callable[[ImplementationPlan], str] | None = None,
+    usual: str = "",
+) -> WritableFormat:
+    """Return a format in which each task has one check box.
 
-    Attributes:
-        left_out: The boxes that are not entries, with reasons.
-        malformed: Malformed boxes in the sections that are read. The first one is reported as an error.
+    Args:
+        sniff: Scores the head of a file and its name, in lower case after a slash.
+        listing: Finds the entries. It removes malformed boxes from sections that it does not read.
+        usual: A mark besides a blank that means open.
     """
 
-    entries: Sequence[tuple[PlanEntry, Box]]
-    title: str = ""
-    left_out: Sequence[LeftOut] = ()
-    remarks: Sequence[str] = ()
-    malformed: Sequence[MalformedBox] = ()
-
-
-class BoxFormat(ABC):
-    """A format in which each task has one check box."""
-
-    name: str
-
-    @abstractmethod
-    def sniff(self, source: Source) -> int:
-        """Score from 0 to 100 whether a file is in this format."""
-
-    def outline(self, document: BoxDocument) -> Outline:
-        """Find the entries of a file: unless a format overrides this, the boxes at the top level."""
-        tree, taken = Tree(document), dict[str, int]()
-        entries: list[tuple[PlanEntry, Box]] = []
-        dropped: list[LeftOut] = []
-        for index, box in tree.top:
-            plain = tree.entry(index, box.title_and_text[0])
-            found = self.entry(replace(plain, group=heading_path(box, document)), box)
-            if isinstance(found, LeftOut) or not plain.title:
-                dropped.append(found if isinstance(found, LeftOut) else left_out(box, ""))
-                continue
-            # An id of its own, or one of the words of the title, which stays the same when the file is edited.
-            id_ = box.own_id or found.id or free_id(slug(found.title) or "task", taken)
-            taken.setdefault(id_, 1)
-            entries.append((replace(found, id=id_), box))
-        return Outline(entries, document.title, dropped, malformed=document.malformed)
-
-    def entry(self, entry: PlanEntry, box: Box) -> PlanEntry | LeftOut:  # noqa: ARG002 - for a format to read
-        """Return the entry of a box at the top level as the format reads it; without an id, its title gives one."""
-        return entry
-
-    def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        outline, document = self._checked(source)
-        odd = [box.line for _, box in outline.entries if not box.is_done and not box.mark.isspace()]
-        listing = Listing(
-            format=self.name,
-            entries=[entry for entry, _ in outline.entries],
-            title=outline.title,
-            left_out=outline.left_out,
-            remarks=[*outline.remarks, *self._doubts(odd, document.boxes_outside_lists)],
-        )
-        return import_listing(listing, source, wanted)
-
-    def write(self, plan: ImplementationPlan, before: Source) -> str:
-        """Check the boxes of complete tasks, and clear those of other tasks."""
-        if not before.text.strip():
-            return self.new(plan)
-        tasks = tasks_by_foreign_id(plan, self.name, before.name)
-        edits: list[Edit] = []
-        for entry, box in self._checked(before)[0].entries:
-            if (task := tasks.get(entry.id)) is not None:
-                is_complete = task.status is TaskStatus.COMPLETE
-                # A task for a group does not know which of its members are done.
-                if is_complete != entry.done and (is_complete or not represents_group(task)):
-                    edits.append((box.start, box.end, "x" if is_complete else " "))
-        return edited(before.text, edits)
-
-    def new(self, plan: ImplementationPlan) -> str:  # noqa: ARG002 - for a format that can
-        what = f"ralph can update {self.name} files but cannot create them"
-        raise InteropError("--as", 0, what, "Choose prd, wiggum or todo.")
-
-    def _checked(self, source: Source) -> tuple[Outline, BoxDocument]:
+    def read(source: Source, _: ImportOptions) -> Listing:
         document = open_document(source)
-        outline = self.outline(document)
-        if outline.malformed:
-            raise malformed_box_error(outline.malformed[0], source)
-        return outline, document
+        found = listing(document)
+        if document.malformed:
+            raise malformed_box_error(document.malformed[0], source)
+        lines = {entry.line for entry in found.entries}
+        odd = [b.line for b in document.boxes if b.line in lines and b.is_odd and b.mark != usual]
+        doubts = _doubts(odd, document.boxes_outside_lists)
+        return replace(found, remarks=[*found.remarks, *doubts])
 
-    def _doubts(self, odd: Sequence[int], outside: Sequence[int]) -> Iterator[str]:
-        if odd and self.name != "kiro":  # where it is a normal state
-            lines = shortlist([str(line) for line in odd], 5)
-            yield f"Boxes that are neither open nor done count as open (line {lines})."
-        if outside:
-            lines = shortlist([str(line) for line in outside], 5)
-            yield f"Boxes in tables, quotations and paragraphs were ignored (line {lines})."
+    def score(source: Source) -> int:
+        return sniff(head_document(source.head), file_name(source))
+
+    return WritableFormat(name, score, read, also, new)
+
+
+def _doubts(odd: Sequence[int], outside: Sequence[int]) -> Iterator[str]:
+    if odd:
+        lines = shortlist([str(line) for line in odd], 5)
+        yield f"Boxes that are neither open nor done count as open (line {lines})."
+    if outside:
+        lines = shortlist([str(line) for line in outside], 5)
+        yield f"Boxes in tables, quotations and paragraphs were ignored (line {lines})."
+
+
+def top_boxes(
+    document: BoxDocument, read: Callable[[PlanEntry, Box], PlanEntry | LeftOut]
+) -> Listing:
+    """List the boxes at the top level, as a format reads them; without an id, the title gives one."""
+    tree, taken = Tree(document), dict[str, int]()
+    entries: list[PlanEntry] = []
+    dropped: list[LeftOut] = []
+    for index, box in tree.top:
+        plain = tree.entry(index, box.title_and_text[0])
+        plain = replace(plain, group=heading_path(box, document))
+        found = read(plain, box) if plain.title else left_out(box, "")
+        if isinstance(found, LeftOut):
+            dropped.append(found)
+            continue
+        # An id of its own, or one of the words of the title, which stays the same when the file is edited.
+        id_ = box.own_id or found.id or free_id(slug(found.title) or "task", taken)
+        taken.setdefault(id_, 1)
+        entries.append(replace(found, id=id_))
+    return Listing(entries, document.title, left_out=dropped)
 
 
 def open_document(source: Source) -> BoxDocument:
@@ -186,6 +140,10 @@ class Tree:
             text=box.title_and_text[1],
             criteria=tuple(filter(None, self._criteria(index, tasks))),
             done=box.is_done,
+            marks={
+                TaskStatus.COMPLETE: (box.start, box.end, "x"),
+                TaskStatus.PENDING: (box.start, box.end, " "),
+            },
         )
 
     def _criteria(self, index: int, tasks: AbstractSet[int]) -> Iterator[str]:

@@ -100,6 +100,10 @@ class Box:
         return self.mark.rstrip("\ufe0f") in DONE
 
     @property
+    def is_odd(self) -> bool:
+        return not self.is_done and not self.mark.isspace()
+
+    @property
     def title_and_text(self) -> tuple[str, str]:
         """The title and the text below it. If its own line is empty, the next line is the title."""
         if self.text:
