@@ -30,12 +30,7 @@ def _records(document: JsonText) -> Iterable[object]:
 
 @dataclass
 class _Issue:
-    """An issue with its links.
-
-    Attributes:
-        blocked_by: The ids of the issues that must be closed first, each with its line.
-        children: The issues of an epic.
-    """
+    """An issue with the ids of others; `blocked_by` has their lines."""
 
     node: JsonObject
     parents: list[str] = field(default_factory=list)
@@ -114,7 +109,6 @@ def _why_left_out(by_id: Mapping[str, _Issue], id_: str) -> str:
 
 
 def _members(by_id: Mapping[str, _Issue], epic: str) -> list[str]:
-    """Return the issues of an epic and of the epics in it."""
     seen = {epic: None}
     for above in (pending := [epic]):
         new = [child for child in by_id[above].children if child not in seen]

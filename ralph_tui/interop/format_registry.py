@@ -45,12 +45,7 @@ def built_in() -> Sequence[Importer]:
 
 @dataclass(frozen=True)
 class Formats:
-    """All importers of this installation.
-
-    Attributes:
-        importers: The usable importers, ralph's own first.
-        broken: A sentence about each installed importer that could not be loaded.
-    """
+    """The importers of this installation, ralph's own first, and a sentence about each that could not be loaded."""
 
     importers: tuple[Importer, ...]
     broken: tuple[str, ...] = ()

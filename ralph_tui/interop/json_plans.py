@@ -24,12 +24,9 @@ class Shape:
     """How a format names the parts of a task.
 
     Attributes:
-        thing: A task in the words of the format, for messages.
         flag: The member that is true if the task is done; empty if `status` has a word for its state.
         words: The words of `status` for each state. The first one is written.
         others: Whether other words are allowed, which mean open.
-        held: Words of tasks on hold.
-        text: The members that make up the description.
         commands: Members with criteria that are commands.
         guidance: Members that are added to the notes, each under its name.
     """

@@ -35,13 +35,7 @@ def _score(document: JsonText) -> int:
 
 @dataclass(frozen=True)
 class _Item:
-    """A task or a subtask.
-
-    Attributes:
-        id: Its id as a task of ralph: `2.1`, or `tag:2.1` outside the main tag.
-        prefix: The prefix of the ids of its tag.
-        parts: The ids of its subtasks.
-    """
+    """A task or a subtask. Its id is `2.1`, or `tag:2.1` outside the main tag; `parts` are the ids of its subtasks."""
 
     id: str
     node: JsonObject
@@ -105,7 +99,6 @@ def _tags(root: JsonObject) -> Mapping[str, JsonObject]:
 
 
 def _chosen(root: JsonObject, tags: Mapping[str, JsonObject], wanted: str) -> str:
-    """Return the wanted tag, or else the main one, or else the only one."""
     if "" in tags and wanted:
         raise root.error("the file has no tags", "Omit `--tag`.")
     name = wanted or (MAIN if MAIN in tags or len(tags) > 1 else next(iter(tags)))

@@ -94,7 +94,6 @@ class _Story:
 
 
 def _sniff(source: Source) -> int:
-    """Score a file by headings of stories with a status or criteria."""
     document = head_document(source.head)
     names = [heading.text for heading in document.headings]
     bold = (_BOLD.match(line.shown) for line in document.lines)

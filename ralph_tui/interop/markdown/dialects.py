@@ -51,7 +51,7 @@ def _is_fix_plan(document: BoxDocument, name: str) -> int:
 
 
 def _fix_plan(document: BoxDocument) -> Listing:
-    """List boxes under priority headings."""
+    """List the boxes of frankbria/ralph-claude-code, which are under priority headings."""
     remarks: list[str] = []
 
     def read(entry: PlanEntry, box: Box) -> PlanEntry | LeftOut:
@@ -83,7 +83,7 @@ def _fix_plan(document: BoxDocument) -> Listing:
 
 
 def _innermost(box: Box | MalformedBox, pattern: re.Pattern[str]) -> Heading | None:
-    """Return the innermost heading that matches a pattern, but never the title of the file."""
+    """Return the innermost matching heading, but never the title of the file."""
     found = (h for h in reversed(box.headings) if h.level > 1 and pattern.search(h.text))
     return next(found, None)
 
@@ -91,7 +91,6 @@ def _innermost(box: Box | MalformedBox, pattern: re.Pattern[str]) -> Heading | N
 FIX_PLAN = box_format(
     "frankbria", _is_fix_plan, _fix_plan, also=("fix_plan", "fix-plan", "fix_plan.md")
 )
-"""The fix_plan.md of frankbria/ralph-claude-code."""
 
 
 _TASK = re.compile(r"(?:\*\*|`)?(T[0-9]{1,5}[a-z]?)(?:\*\*|`)?:?(?=\s|$|\[)")
@@ -158,7 +157,6 @@ def _phase(box: Box) -> str:
 
 
 SPEC_KIT = box_format("spec-kit", _is_spec_kit, _spec_kit, also=("speckit",))
-"""The tasks.md of GitHub's spec-kit."""
 
 
 _KIRO = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,4}){0,5})\.?[):]?[ \t]+(?=\S)")
@@ -211,7 +209,6 @@ def _above(number: str) -> list[str]:
 
 
 KIRO = box_format("kiro", _is_kiro, _kiro, usual="-")
-"""Kiro's `.kiro/specs/*/tasks.md`."""
 
 
 _SECTION = re.compile(r"([0-9]{1,4})\.?[ \t]+\S")
@@ -219,7 +216,6 @@ _NUMBER = re.compile(r"(?:\*\*)?([0-9]{1,4}(?:\.[0-9]{1,4}){1,5}[a-z]?)\.?(?:\*\
 
 
 def _is_openspec(document: BoxDocument, name: str) -> int:
-    """Score a file by its folder, and by boxes whose numbers start with that of their section."""
     boxes = document.boxes
     if not boxes:
         return 0
@@ -236,7 +232,6 @@ def _is_numbered_by_section(box: Box) -> bool:
 
 
 def _openspec(document: BoxDocument) -> Listing:
-    """List numbered boxes in numbered sections."""
 
     def read(entry: PlanEntry, _: Box) -> PlanEntry:
         number = _NUMBER.match(entry.title)
@@ -247,7 +242,6 @@ def _openspec(document: BoxDocument) -> Listing:
 
 
 OPENSPEC = box_format("openspec", _is_openspec, _openspec)
-"""The tasks.md of an OpenSpec change."""
 
 
 _NAMES = ("/todo.md", "/todos.md", "/to-do.md", "/tasks.md", "/plan.md", "/roadmap.md")
@@ -297,4 +291,3 @@ def _inline(text: str) -> str:
 
 
 TODO = box_format("todo", _is_todo, _todo, also=("todo.md", "markdown"), new=_new_todo)
-"""A TODO.md, or any other file with check boxes under headings."""
