@@ -11,8 +11,8 @@ from typing import Protocol, TextIO
 
 from ralph_tui.cli.console import discard_stdout
 from ralph_tui.domain.events import Event, LoopFinished
-from ralph_tui.present.events.event_lines import EventPrinter, LogLine
 from ralph_tui.present.text import glyphs
+from ralph_tui.present.timeline.event_lines import EventPrinter, LogLine
 
 
 class Printer(Protocol):

@@ -49,6 +49,14 @@ class Transient(Event):
     transient: ClassVar[bool] = True
 
 
+class Lasting(Event):
+    """An event that a view of the loop shows no matter how many others follow."""
+
+
+class Inner(Event):
+    """An event within an iteration. A log indents it below the iteration's heading."""
+
+
 class Standing(Event):
     """The state of a project and the limits of its loop."""
 
@@ -75,14 +83,14 @@ class Standing(Event):
     branch: str = Field(default="", exclude_if=lambda name: not name)
 
 
-class LoopStarted(Standing):
+class LoopStarted(Lasting, Standing):
     """The loop started and took the project's lock."""
 
     run_id: str
     pid: int = 0
 
 
-class LoopFinished(Event):
+class LoopFinished(Lasting):
     """The run ended. This is its last event; `reason` says why it ended."""
 
     status: LoopStatus
@@ -104,14 +112,14 @@ class LoopFinished(Event):
     """The command that starts the project, found in its files; empty if there is none."""
 
 
-class PhaseChanged(Event):
+class PhaseChanged(Lasting):
     """The project moved to another phase."""
 
     phase: Phase
     reason: str = ""
 
 
-class PlanLoaded(Event):
+class PlanLoaded(Lasting):
     """The whole plan was read: at the start, and whenever it was changed outside of the loop."""
 
     tasks: tuple[Task, ...]
@@ -126,7 +134,7 @@ PLANNED = "planned"
 """The `reason` of a task that the planning model submitted."""
 
 
-class TaskChanged(Event):
+class TaskChanged(Lasting):
     """A task changed or was added."""
 
     task: Task
@@ -159,7 +167,7 @@ class IterationFinished(Event):
     files_changed: tuple[str, ...] = ()
 
 
-class SessionStarted(Event):
+class SessionStarted(Inner):
     """The CLI reported a new session."""
 
     session_id: str
@@ -200,7 +208,7 @@ class ToolRewritten(Event):
     rule: str = ""
 
 
-class ToolDenied(Event):
+class ToolDenied(Lasting):
     """The guard refused a call."""
 
     tool_id: str
@@ -249,7 +257,7 @@ class UsageReported(Event):
     """Model requests in the last hour, if they are counted."""
 
 
-class GateStarted(Event):
+class GateStarted(Inner):
     """The model claimed that a task is complete, and the gate runs its checks."""
 
     task_id: str
@@ -264,7 +272,7 @@ class GateChecked(Event):
     receipt: Receipt
 
 
-class ReviewStarted(Event):
+class ReviewStarted(Inner):
     """A reviewer started to check criteria that no command covers."""
 
     task_id: str
@@ -272,14 +280,14 @@ class ReviewStarted(Event):
     model: str = ""
 
 
-class ReviewFinished(Event):
+class ReviewFinished(Inner):
     """The reviewer gave its verdicts, or could not."""
 
     task_id: str
     review: Review
 
 
-class GateFinished(Event):
+class GateFinished(Inner):
     """The gate accepted or rejected a claim."""
 
     task_id: str
@@ -316,7 +324,7 @@ class RepositoryChanged(Event):
     """The branch of the commits; empty without commits or if HEAD is detached."""
 
 
-class StepStarted(Event):
+class StepStarted(Lasting, Inner):
     """A step around the work started."""
 
     step: str
@@ -329,7 +337,7 @@ class StepStarted(Event):
     attempt: Count = 1
 
 
-class StepFinished(Event):
+class StepFinished(Lasting, Inner):
     """A step ended or was skipped."""
 
     step: str
@@ -361,47 +369,47 @@ class WorkUndone(Event):
     """The feature of the task; empty for the plan without a name."""
 
 
-class LearningRecorded(Event):
+class LearningRecorded(Inner):
     """A line was appended to progress.txt."""
 
     category: str
     text: str
 
 
-class InjectionQueued(Event):
+class InjectionQueued(Lasting):
     """A person gave guidance for the next iteration."""
 
     id: str
     text: str
 
 
-class InjectionConsumed(Event):
+class InjectionConsumed(Lasting):
     """Guidance was added to an iteration's prompt."""
 
     ids: tuple[str, ...]
     iteration: Count
 
 
-class QuestionAsked(Event):
+class QuestionAsked(Lasting):
     """The agent asked a question and waits for the answer."""
 
     question: AskedQuestion
 
 
-class QuestionAnswered(Event):
+class QuestionAnswered(Lasting, Inner):
     """A question was answered, declined or withdrawn."""
 
     question: AskedQuestion
 
 
-class ApprovalRequested(Event):
+class ApprovalRequested(Lasting):
     """The loop waits for a decision of the person."""
 
     kind: ApprovalKind
     summary: str = ""
 
 
-class ApprovalGiven(Event):
+class ApprovalGiven(Lasting):
     """A requested decision was made."""
 
     kind: ApprovalKind
@@ -419,14 +427,14 @@ class NobodyAnswered(Event):
     """How long the run waited."""
 
 
-class SpecsChecked(Event):
+class SpecsChecked(Lasting, Inner):
     """Ralph read the specs and checked their form."""
 
     valid: tuple[str, ...] = ()
     problems: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
-class ValidationFinished(Event):
+class ValidationFinished(Lasting):
     """A validation report was accepted."""
 
     round: Count
@@ -448,20 +456,20 @@ class LimitWaitEnded(Event):
     why: str = ""
 
 
-class AllowanceReported(Event):
+class AllowanceReported(Inner):
     """The used share of a subscription's window changed by at least one percent."""
 
     allowance: Allowance
 
 
-class HandoffStarted(Event):
+class HandoffStarted(Inner):
     """The context reached the hand-off threshold, and the session writes its notes."""
 
     reason: str
     percent: Amount
 
 
-class HandoffFinished(Event):
+class HandoffFinished(Inner):
     """MEMORY.md was written for the next session."""
 
     path: str
@@ -469,7 +477,7 @@ class HandoffFinished(Event):
     """False if the model gave no summary and ralph wrote what it knew."""
 
 
-class BreakerChanged(Event):
+class BreakerChanged(Lasting):
     """The circuit breaker changed, after an iteration or a reset."""
 
     breaker: CircuitBreaker
@@ -485,7 +493,7 @@ class LimitReached(Event):
     message: str
 
 
-class ApiRetry(Event):
+class ApiRetry(Inner):
     """The CLI waits before it retries a model request."""
 
     attempt: Count
@@ -495,7 +503,7 @@ class ApiRetry(Event):
     error: str = ""
 
 
-class AgentFailed(Event):
+class AgentFailed(Inner):
     """A session ended because of an error."""
 
     failure: FailureClass
@@ -518,13 +526,13 @@ class LoopResumed(Event):
     """The loop continues, or the requested pause was withdrawn."""
 
 
-class LimitsChanged(Event):
+class LimitsChanged(Lasting):
     """Somebody changed limits or models of this run. Only the changed fields are set."""
 
     adjusted: Adjusted
 
 
-class FilesUnfinished(Event):
+class FilesUnfinished(Lasting):
     """The list of incomplete project files changed. Ralph uses the last valid version of each."""
 
     names: tuple[str, ...] = ()

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.text.figures import clock, in_local, stamp, when, zoned
 from ralph_tui.present.text.glyphs import ASCII
+from ralph_tui.present.timeline.event_lines import EventPrinter
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 

@@ -13,11 +13,11 @@ from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import plain
 from ralph_tui.present.timeline import entry_lines
 from ralph_tui.present.timeline.entry_detail import detail_of
+from ralph_tui.present.timeline.event_lines import EventPrinter
 from ralph_tui.present.timeline.timeline import Timeline
 
 

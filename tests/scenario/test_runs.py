@@ -37,7 +37,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import Addition, OwnPrompt, RunRequest
-from ralph_tui.present.events.event_lines import EventPrinter
+from ralph_tui.present.timeline.event_lines import EventPrinter
 from tests.cli.processes import beside
 from tests.cli.test_words import spelled, steady
 from tests.harness import scenarios

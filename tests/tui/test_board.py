@@ -12,10 +12,10 @@ from ralph_tui.domain.plan.task_map import tasks_of
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.board.board_rows import BoardRow, Group, board_line
-from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.sections.task_parts import task_parts
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.timeline.entry_lines import entries_text
+from ralph_tui.present.timeline.event_lines import EventPrinter
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog

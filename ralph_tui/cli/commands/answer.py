@@ -113,8 +113,8 @@ def _list(questions: "tuple[AskedQuestion, ...]", *, as_json: bool) -> None:
     if not questions:
         out("No question is open.")
         return
-    from ralph_tui.present.events.event_lines import question_lines
     from ralph_tui.present.text.glyphs import choose
+    from ralph_tui.present.timeline.event_lines import question_lines
 
     signs = choose(encoding=sys.stdout.encoding)
     for asked in questions:

@@ -21,8 +21,8 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import REASONED
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.present.events.event_lines import question_lines
 from ralph_tui.present.text import glyphs
+from ralph_tui.present.timeline.event_lines import question_lines
 
 BY: Final = "terminal"
 _BACKGROUND_SECONDS = 1.0

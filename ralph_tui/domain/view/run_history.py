@@ -51,7 +51,6 @@ class Iteration(Model):
     open_tasks: int = 0
     """Tasks that were not complete when the iteration ended."""
     commit: str = ""
-    """The commit that ralph made of the iteration's work."""
     is_undone: bool = False
     """Whether the person undid the work later."""
     start: int = 0
@@ -159,6 +158,11 @@ class RunHistory(Model):
         )
 
 
+def _shared(kind: type[Model], event: ev.Event) -> dict[str, Any]:
+    names = kind.model_fields.keys() & type(event).model_fields.keys()
+    return {name: getattr(event, name) for name in names}
+
+
 class RunHistoryBuilder:
     """Builds a chronicle from events and their offsets in the journal. Not thread-safe."""
 
@@ -192,7 +196,7 @@ class RunHistoryBuilder:
             "work_committed": self._work_committed,
             "work_undone": self._work_undone,
             "tool_denied": self._tool_denied,
-            "tool_allowed": self._tool_allowed,
+            "tool_allowed": self._add_ruling,
             "breaker_changed": self._breaker_changed,
         }
 
@@ -311,13 +315,7 @@ class RunHistoryBuilder:
 
     def _iteration_finished(self, _: int, end: int, e: ev.IterationFinished) -> None:
         self._change(
-            outcome=e.outcome,
-            reason=e.reason,
-            cost_usd=e.cost_usd,
-            tokens=e.tokens,
-            context_tokens=e.context_tokens,
-            seconds=e.seconds,
-            handoff=e.handoff,
+            **_shared(Iteration, e),
             files=e.files_changed,
             ended_at=e.time,
             open_tasks=len(self._open),
@@ -325,27 +323,15 @@ class RunHistoryBuilder:
         )
         self._current = None
 
-    def _tool_denied(self, _: int, __: int, e: ev.ToolDenied) -> None:
+    def _tool_denied(self, start: int, end: int, e: ev.ToolDenied) -> None:
         if self._current is not None:
             self._change(denials=self._iterations[self._current].denials + 1)
-        self._add_ruling(e, instead=e.instead)
+        self._add_ruling(start, end, e)
 
-    def _tool_allowed(self, _: int, __: int, e: ev.ToolAllowed) -> None:
-        self._add_ruling(e, scope=e.scope)
-
-    def _add_ruling(self, e: ev.ToolDenied | ev.ToolAllowed, **more: Any) -> None:
-        iteration = 0 if self._current is None else self._iterations[self._current].number
+    def _add_ruling(self, _: int, __: int, e: ev.ToolDenied | ev.ToolAllowed) -> None:
+        at = 0 if self._current is None else self._iterations[self._current].number
         self._rulings.append(
-            CallDecision(
-                at=e.time,
-                iteration=iteration,
-                tool=e.name,
-                rule=e.rule,
-                part=e.part,
-                reason=e.reason,
-                by=e.by,
-                **more,
-            )
+            CallDecision(at=e.time, iteration=at, tool=e.name, **_shared(CallDecision, e))
         )
         del self._rulings[:-KEPT_RULINGS]
 

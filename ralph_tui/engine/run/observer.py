@@ -15,9 +15,11 @@ from pathlib import Path
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import (
+    KINDS,
     CatchingUp,
     Event,
     EventSink,
+    Lasting,
     LoopFound,
     LoopLost,
     Notice,
@@ -40,21 +42,8 @@ RECENT = 16 * 1024 * 1024
 """Bytes at the end of a run's journal that are emitted in full; before them, only lasting events are."""
 
 LASTING = frozenset(
-    {
-        *("loop_started", "phase_changed", "plan_loaded", "task_changed", "limits_changed"),
-        *("question_asked", "question_answered", "approval_requested", "approval_given"),
-        *("injection_queued", "injection_consumed", "specs_checked", "validation_finished"),
-        *(
-            "step_started",
-            "step_finished",
-            "tool_denied",
-            "breaker_changed",
-            "files_unfinished",
-            "loop_finished",
-        ),
-    }
+    kind.model_fields["type"].default for kind in KINDS if issubclass(kind, Lasting)
 )
-"""The events that a view of the loop shows no matter how many others follow."""
 
 SHORTENED = "This run is long, so only its last part is shown. The whole run is under Iterations."
 

@@ -1,16 +1,8 @@
-"""Detect events that repeat what is known, to keep them out of the stream and the log."""
+"""Detect events that repeat what is known."""
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.run.breaker import CircuitBreaker
-
-_REPEATABLE = frozenset(
-    {
-        *(ev.LoopStarted, ev.PlanLoaded, ev.TaskChanged, ev.BreakerChanged),
-        *(ev.ProjectRead, ev.ProjectUnreadable, ev.LoopFound),
-    }
-)
-"""Events that may repeat what is known."""
 
 
 class Deduplicator:
@@ -22,9 +14,6 @@ class Deduplicator:
         self._unreadable = False
 
     def is_news(self, event: ev.Event) -> bool:
-        """Return whether an event says something new. Events of other types always do."""
-        if type(event) not in _REPEATABLE:
-            return True
         if isinstance(event, ev.Standing):
             self._breaker = event.breaker
             again, self._unreadable = self._unreadable, False

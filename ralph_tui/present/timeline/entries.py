@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.verification.verification import Receipt
+from ralph_tui.present.events.event_sentences import Sentence
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.timeline.changed_files import FileChange
 from ralph_tui.present.tools.calls import Call, CallState, text_of
@@ -48,17 +49,11 @@ class CheckEntry:
     receipt: Receipt
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NoteEntry:
-    """Any other event, as label and text; `glyph` names a field of `Glyphs`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteEntry(Sentence):
+    """Any other event, in words."""
 
     number: int
-    glyph: str
-    label: str
-    text: str
-    tone: Tone
-    right: str = ""
-    more: str = ""
     hides: tuple[int, ...] = ()
 
 

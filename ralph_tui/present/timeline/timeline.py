@@ -2,10 +2,10 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeVar
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion
@@ -14,7 +14,6 @@ from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.present.events.deduplicate import Deduplicator
 from ralph_tui.present.events.event_sentences import Sentence, sentence_of
 from ralph_tui.present.text.figures import in_local
-from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.timeline.changed_files import ChangedFiles
 from ralph_tui.present.timeline.entries import (
     CallEntry,
@@ -29,6 +28,8 @@ from ralph_tui.present.tools.inline_diff import excerpt_of
 from ralph_tui.present.tools.renderers import renderer_for
 
 ASK_TOOL = "AskUserQuestion"
+
+Kept = TypeVar("Kept", bound=Entry)
 
 
 class PendingCalls:
@@ -99,18 +100,21 @@ class Timeline:
         max_detail_chars: int = MAX_DETAIL_CHARS,
         *,
         roots: tuple[str, ...] = (),
+        with_times: Callable[[str, datetime | None], str] = in_local,
     ) -> None:
         """Start without entries.
 
         Args:
             max_entries: How many entries are kept; there may be a tenth more between two trims.
             roots: Paths below one of these directories are shown relative to it.
+            with_times: Returns a note with its times as the reader wants them, at the time of its event.
         """
         self.entries: list[Entry] = []
         self.first = 0
         self.changed: set[int] = set()
         """Numbers of the entries that were replaced since the reader last cleared this set."""
         self._roots = roots
+        self._with_times = with_times
         self.changed_files = ChangedFiles(roots)
         self._deduplicator = Deduplicator()
         self._pending = PendingCalls()
@@ -132,7 +136,7 @@ class Timeline:
         self._claim_start: int | None = None
         """The number of the entry that started the gate."""
         self._live: dict[str | None, str] = {}
-        self._handlers: dict[type[ev.Event], Callable[[Any], None]] = {
+        self._handlers: dict[type[ev.Event], Callable[[Any], Entry | None]] = {
             ev.TextDelta: self._text_delta,
             ev.AssistantText: self._assistant_text,
             ev.IterationStarted: self._iteration_started,
@@ -163,14 +167,16 @@ class Timeline:
         index = number - self.first
         return self.entries[index] if 0 <= index < len(self.entries) else None
 
-    def feed(self, event: ev.Event) -> None:
+    def feed(self, event: ev.Event) -> Entry | None:
+        """Add an event, and return the entry that tells it; None if it says nothing new."""
         kind = type(event)
         self.changed_files.feed(event)
         handler = self._handlers.get(kind)
+        entry: Entry | None = None
         if handler:
-            handler(event)
-        elif self._deduplicator.is_news(event) and (note := sentence_of(event)):
-            self._add_note(replace(note, text=in_local(note.text, event.time)))
+            entry = handler(event)
+        elif self._deduplicator.is_news(event):
+            entry = self._add_note(event)
             if isinstance(event, ev.GateStarted):
                 self._claim_start = self.end - 1
             elif isinstance(event, ev.GateFinished):
@@ -188,11 +194,14 @@ class Timeline:
             self._live.clear()
             self._open.clear()
             self._pending = PendingCalls()
+        return entry
 
-    def _add_note(self, note: Sentence) -> None:
-        self._add(
-            NoteEntry(self.end, note.glyph, note.label, note.text, note.tone, note.right, note.more)
-        )
+    def _add_note(self, event: ev.Event) -> NoteEntry | None:
+        if (note := sentence_of(event)) is None:
+            return None
+        said = {field.name: getattr(note, field.name) for field in fields(Sentence)}
+        said["text"] = self._with_times(note.text, event.time)
+        return self._add(NoteEntry(**said, number=self.end))
 
     def _fold_claim(self, e: ev.GateFinished) -> None:
         start, self._claim_start = self._claim_start, None
@@ -232,16 +241,18 @@ class Timeline:
                 self._open[tool_id] = aged
                 self._replace(aged)
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: Kept) -> Kept:
         self.entries.append(entry)
         if len(self.entries) > self._max_entries + self._max_entries // 10:
             surplus = len(self.entries) - self._max_entries
             del self.entries[:surplus]
             self.first += surplus
+            self.changed = {number for number in self.changed if number >= self.first}
             for number in [n for n in self.folded if n < self.first]:
                 del self.folded[number]
             while self._details and self._details[0][0] < self.first:
                 self._detail_chars -= self._details.popleft()[1]
+        return entry
 
     def _replace(self, entry: Entry) -> None:
         index = entry.number - self.first
@@ -256,42 +267,48 @@ class Timeline:
         while len(self._live) > MAX_DEPTH:
             del self._live[next(iter(self._live))]
 
-    def _assistant_text(self, e: ev.AssistantText) -> None:
+    def _assistant_text(self, e: ev.AssistantText) -> TextEntry | None:
         self._live.pop(e.parent_id, None)
-        if e.text.strip():
-            self._add(TextEntry(self.end, self._depth(e.parent_id), head(e.text.strip(), MAX_TEXT)))
+        if not (text := head(e.text.strip(), MAX_TEXT)):
+            return None
+        return self._add(TextEntry(self.end, self._depth(e.parent_id), text))
 
-    def _iteration_started(self, e: ev.IterationStarted) -> None:
+    def _iteration_started(self, e: ev.IterationStarted) -> HeadingEntry:
         named = "" if e.title.casefold() == e.task_id.casefold() else f"  {e.title}"
         title = f"iteration {e.iteration}  {e.task_id}{named}".rstrip()
         number = self._pending_heading if self._heading_iteration == e.iteration else None
         right = f"attempt {e.attempt}" if e.attempt > 1 else ""
         self._last_heading = self.end if number is None else number
+        heading = HeadingEntry(self._last_heading, title, right)
         if number is None:
-            self._add(HeadingEntry(self.end, title, right))
+            self._add(heading)
         else:  # the steps before the work have made the heading
-            self._replace(HeadingEntry(number, title, right))
+            self._replace(heading)
         self._heading_iteration, self._pending_heading = e.iteration, None
         if e.why:
-            self._add(NoteEntry(self.end, "note", "chosen", e.why, Tone.MUTED))
+            self._add(NoteEntry("note", "chosen", e.why, number=self.end))
+        return heading
 
-    def _step_started(self, e: ev.StepStarted) -> None:
+    def _step_started(self, e: ev.StepStarted) -> NoteEntry | None:
         if e.iteration != self._heading_iteration:  # a step before the work
             self._heading_iteration, self._pending_heading = e.iteration, self.end
             title = f"iteration {e.iteration}  {e.task_id}".rstrip()
             self._add(HeadingEntry(self.end, title, ""))
-        if note := sentence_of(e):
-            self._add_note(note)
+        return self._add_note(e)
 
-    def _gate_checked(self, e: ev.GateChecked) -> None:
-        self._add(CheckEntry(self.end, e.receipt))
+    def _gate_checked(self, e: ev.GateChecked) -> CheckEntry:
+        return self._add(CheckEntry(self.end, e.receipt))
 
-    def _tool_started(self, e: ev.ToolStarted) -> None:
+    def _tool_started(self, e: ev.ToolStarted) -> CallEntry:
         data = with_relative_paths(bounded(e.input), self._roots)
+        known = self._open.get(e.tool_id)
+        if known is not None and known.call.denial is not None:  # it arrived before the start
+            return self._update_call(e.tool_id, e.name, e.parent_id, input=data, since=e.time)
         begun = self._begin_call(Call(e.tool_id, e.name, data, since=e.time), e.parent_id)
         if (waits := self._pending.at_time(begun, e.time)) is not begun:
             self._open[e.tool_id] = waits
             self._replace(waits)
+        return waits
 
     def _begin_call(self, call: Call, parent_id: str | None = None) -> CallEntry:
         entry = CallEntry(self.end, self._depth(parent_id), call)
@@ -301,36 +318,35 @@ class Timeline:
         self._add(entry)
         return entry
 
-    def _update_call(self, tool_id: str, name: str, **changes: Any) -> CallEntry:
-        known = self._open.get(tool_id) or self._begin_call(Call(tool_id, name, {}))
+    def _update_call(
+        self, tool_id: str, name: str, parent_id: str | None = None, **changes: Any
+    ) -> CallEntry:
+        known = self._open.get(tool_id) or self._begin_call(Call(tool_id, name, {}), parent_id)
         entry = replace(known, call=replace(known.call, **changes))
         self._open[tool_id] = entry
         self._replace(entry)
         return entry
 
-    def _tool_rewritten(self, e: ev.ToolRewritten) -> None:
-        self._update_call(e.tool_id, "Bash", rewrite=e)
+    def _tool_rewritten(self, e: ev.ToolRewritten) -> CallEntry:
+        return self._update_call(e.tool_id, "Bash", rewrite=e)
 
-    def _tool_denied(self, e: ev.ToolDenied) -> None:
-        if e.name == NETWORK and e.tool_id not in self._open and (note := sentence_of(e)):
-            self._add_note(note)  # access to a host is not a tool call
-        else:
-            self._update_call(e.tool_id, e.name, denial=e, state=CallState.DENIED)
+    def _tool_denied(self, e: ev.ToolDenied) -> CallEntry | NoteEntry | None:
+        if e.name == NETWORK and e.tool_id not in self._open:
+            return self._add_note(e)  # access to a host is not a tool call
+        return self._update_call(e.tool_id, e.name, denial=e, state=CallState.DENIED)
 
-    def _tool_allowed(self, e: ev.ToolAllowed) -> None:
+    def _tool_allowed(self, e: ev.ToolAllowed) -> CallEntry | NoteEntry | None:
         if e.tool_id in self._open:
-            self._update_call(e.tool_id, e.name, allowance=e)
-        elif note := sentence_of(e):
-            self._add_note(note)
+            return self._update_call(e.tool_id, e.name, allowance=e)
+        return self._add_note(e)
 
-    def _tool_finished(self, e: ev.ToolFinished) -> None:
+    def _tool_finished(self, e: ev.ToolFinished) -> CallEntry:
         known = self._open.get(e.tool_id)
         denied = known is not None and known.call.state is CallState.DENIED
         state = CallState.DENIED if denied else STATE_OF[e.outcome]
         own = max(0.0, e.seconds - known.call.waited) if known is not None else e.seconds
-        entry = self._update_call(
-            e.tool_id, e.name, state=state, seconds=own, output=e.output, patch=e.patch
-        )
+        result: dict[str, Any] = {"seconds": own, "output": e.output, "patch": e.patch}
+        entry = self._update_call(e.tool_id, e.name, e.parent_id, state=state, **result)
         self._open.pop(e.tool_id, None)
         size = len(entry.call.output) + len(entry.call.patch)
         size += sum(len(str(v)) for v in entry.call.input.values())
@@ -344,6 +360,7 @@ class Timeline:
                 argument = one_line(renderer_for(old.call).argument(old.call))
                 trimmed = old.call.trim(argument, excerpt_of(old.call))
                 self._replace(replace(old, call=trimmed))
+        return entry
 
     def _depth(self, parent_id: str | None) -> int:
         if parent_id is None:

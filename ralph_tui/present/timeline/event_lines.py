@@ -17,14 +17,15 @@ from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.present.events.deduplicate import Deduplicator
-from ralph_tui.present.events.event_sentences import Sentence, by_whom, sentence_of
+from ralph_tui.present.events.event_sentences import Sentence, by_whom
 from ralph_tui.present.events.run_result import next_step, result_facts
 from ralph_tui.present.text.figures import money, tokens, zoned
 from ralph_tui.present.text.glyphs import UNICODE, Glyphs
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.text.status_labels import RECEIPT
-from ralph_tui.present.tools.calls import LOOK_OF_CALL, STATE_OF, Call, CallState
+from ralph_tui.present.timeline.entries import CallEntry, CheckEntry, Entry, NoteEntry, TextEntry
+from ralph_tui.present.timeline.timeline import Timeline
+from ralph_tui.present.tools.calls import LOOK_OF_CALL, Call, CallState
 from ralph_tui.present.tools.renderers import renderer_for
 
 LIMIT = 600
@@ -41,31 +42,12 @@ _STYLES = {
     Tone.BAD: "red",
 }
 
-_IN_ITERATION = frozenset(
-    {
-        *(ev.SessionStarted, ev.GateStarted, ev.GateFinished, ev.ReviewStarted, ev.ReviewFinished),
-        *(ev.StepStarted, ev.StepFinished),
-        *(ev.LearningRecorded, ev.HandoffStarted, ev.HandoffFinished, ev.ApiRetry, ev.AgentFailed),
-        *(ev.QuestionAnswered, ev.SpecsChecked, ev.AllowanceReported),
-    }
-)
-"""Events that are indented below the heading of their iteration."""
-
 _WITH_DETAILS = frozenset({ev.ReviewFinished, ev.SpecsChecked, ev.ValidationFinished})
-"""Events whose details are shown even without verbose mode."""
 
 _HINTS: Mapping[type[ev.Event], str] = {
     ev.ApprovalRequested: "to decide: ralph approve, or ralph reject --reason TEXT",
     ev.LimitWait: "to retry now: ralph retry",
 }
-
-SCREEN_ONLY = frozenset(
-    {
-        *(ev.TextDelta, ev.UsageReported, ev.CatchingUp),
-        *(ev.LoopFound, ev.LoopLost, ev.ProjectRead, ev.ProjectUnreadable),
-    }
-)
-"""Events that a log leaves out: live text, live figures and events of an attached screen."""
 
 
 class LogLine(NamedTuple):
@@ -84,30 +66,27 @@ def log_line(text: str, style: str = "", indent: int = 0) -> LogLine:
 
 
 class EventPrinter:
-    """Writes the events of a run as lines. Keeps the view of the loop and the open tool calls."""
+    """Writes the entries of a timeline."""
 
     def __init__(self, glyphs: Glyphs = UNICODE, *, verbose: bool = False) -> None:
-        """Start without events; `verbose` adds the output of tools and checks."""
         self.glyphs = glyphs
         self.verbose = verbose
         self.view = LoopView()
-        self.calls: dict[str, Call] = {}
-        self._deduplicator = Deduplicator()
+        self._timeline = Timeline(max_entries=10, with_times=lambda text, _: zoned(text))
 
     def lines(self, event: ev.Event) -> Iterator[LogLine]:
         """Yield the lines for the next event; none if the event repeats what is known."""
         self.view = reduce(self.view, event)
-        kind = type(event)
-        if kind in SCREEN_ONLY:
+        entry = self._timeline.feed(event)
+        if event.transient:
             return
-        is_news = self._deduplicator.is_news(event)
-        if (own := OWN_LINES.get(kind)) is not None:
-            yield from own(self, event)
-        elif is_news and (sentence := sentence_of(event)) is not None:
-            yield from self.sentence_lines(kind, sentence)
+        if (own := OWN_LINES.get(type(event))) is not None:
+            yield from own(self, event, entry)
+        elif isinstance(entry, NoteEntry):
+            yield from self.sentence_lines(event, entry)
 
-    def sentence_lines(self, kind: type[ev.Event], sentence: Sentence) -> Iterator[LogLine]:
-        indent = 1 if kind in _IN_ITERATION else 0
+    def sentence_lines(self, event: ev.Event, sentence: Sentence) -> Iterator[LogLine]:
+        kind, indent = type(event), int(isinstance(event, ev.Inner))
         text = sentence.line or f"{sentence.label} {sentence.text}"
         if sentence.right and not sentence.line:
             text = f"{text} {self.glyphs.between} {sentence.right}"
@@ -154,7 +133,7 @@ def _permission_lines(permission: Permission) -> Iterator[LogLine]:
         yield log_line(f"because {permission.reason} ({permission.rule})", "dim", 2)
 
 
-def _loop_started(_: EventPrinter, e: ev.LoopStarted) -> Iterator[LogLine]:
+def _loop_started(_: EventPrinter, e: ev.LoopStarted, __: Entry) -> Iterator[LogLine]:
     limits = " / ".join(money(value) for value in e.limits.model_dump().values())
     yield log_line(
         f"ralph: {e.project}, {e.phase} with {e.model or 'the default model'}, "
@@ -164,8 +143,7 @@ def _loop_started(_: EventPrinter, e: ev.LoopStarted) -> Iterator[LogLine]:
     )
 
 
-def _iteration_started(p: EventPrinter, e: ev.IterationStarted) -> Iterator[LogLine]:
-    p.calls.clear()
+def _iteration_started(p: EventPrinter, e: ev.IterationStarted, _: Entry) -> Iterator[LogLine]:
     attempt = f", attempt {e.attempt}" if e.attempt > 1 else ""
     why = f" ({e.why}{attempt})" if e.why or attempt else ""
     is_phase = e.task_id in frozenset(Phase)
@@ -173,45 +151,38 @@ def _iteration_started(p: EventPrinter, e: ev.IterationStarted) -> Iterator[LogL
     yield log_line(f"{p.glyphs.current} iteration {e.iteration}: {about}{why}", "bold")
 
 
-def _iteration_finished(p: EventPrinter, e: ev.IterationFinished) -> Iterator[LogLine]:
-    sentence = sentence_of(e)
-    assert sentence is not None
+def _iteration_finished(
+    p: EventPrinter, e: ev.IterationFinished, note: NoteEntry
+) -> Iterator[LogLine]:
     capacity = p.view.budget.total_capacity
     share = f" ({100 * e.context_tokens / capacity:.0f} %)" if capacity else ""
     figures = (
         f"{took(e.seconds)}, {money(e.cost_usd)} ({money(p.view.costs.total)} in total), "
         f"context {tokens(e.context_tokens)}{share}"
     )
-    yield from p.sentence_lines(type(e), replace(sentence, right=figures))
+    yield from p.sentence_lines(e, replace(note, right=figures))
 
 
-def _assistant_text(p: EventPrinter, e: ev.AssistantText) -> Iterator[LogLine]:
-    if e.text.strip():
-        yield log_line(f"{p.glyphs.text} {e.text}", "", 2 if e.parent_id else 1)
+def _assistant_text(
+    p: EventPrinter, _: ev.AssistantText, entry: TextEntry | None
+) -> Iterator[LogLine]:
+    if entry is not None:
+        yield log_line(f"{p.glyphs.text} {entry.text}", "", entry.depth + 1)
 
 
-def _tool_started(p: EventPrinter, e: ev.ToolStarted) -> Iterator[LogLine]:
-    known = p.calls.get(e.tool_id)  # a denial may arrive before the start of its call
-    denial = known.denial if known else None
-    p.calls[e.tool_id] = Call(e.tool_id, e.name, e.input, denial=denial)
-    yield from ()
-
-
-def _tool_finished(p: EventPrinter, e: ev.ToolFinished) -> Iterator[LogLine]:
-    call = p.calls.pop(e.tool_id, None) or Call(e.tool_id, e.name, {})
+def _tool_finished(p: EventPrinter, e: ev.ToolFinished, entry: CallEntry) -> Iterator[LogLine]:
+    call = entry.call
     if call.denial is not None:
         return  # the denial has its own line
-    call = replace(call, state=STATE_OF[e.outcome], output=e.output, patch=e.patch)
     look = LOOK_OF_CALL[call.state]
     is_ok = call.state is CallState.OK
     word = "" if is_ok else f" {look.word}"
     result = one_line(renderer_for(call).note(call), 120)
     note = f", {result}" if result else ""
     about = f"{getattr(p.glyphs, look.glyph)} {_call_text(call)}"
-    text = f"{about} {p.glyphs.between} {took(e.seconds)}{word}{note}"
-    indent = 2 if e.parent_id else 1
-    yield log_line(text, "" if is_ok else _STYLES[look.tone], indent)
-    yield from p.output_lines(e.output, indent + 1)
+    text = f"{about} {p.glyphs.between} {took(call.seconds)}{word}{note}"
+    yield log_line(text, "" if is_ok else _STYLES[look.tone], entry.depth + 1)
+    yield from p.output_lines(e.output, entry.depth + 2)
 
 
 def _call_text(call: Call) -> str:
@@ -219,9 +190,8 @@ def _call_text(call: Call) -> str:
     return one_line(f"{renderer.verb} {renderer.argument(call)}", 160)
 
 
-def _tool_denied(p: EventPrinter, e: ev.ToolDenied) -> Iterator[LogLine]:
-    call = replace(p.calls.get(e.tool_id) or Call(e.tool_id, e.name, {}), denial=e)
-    p.calls[e.tool_id] = call
+def _tool_denied(p: EventPrinter, e: ev.ToolDenied, entry: Entry) -> Iterator[LogLine]:
+    call = entry.call if isinstance(entry, CallEntry) else Call("", e.name, {})
     part = f" in `{one_line(e.part, 80)}`" if e.part else ""
     advice = f" {p.glyphs.arrow} {one_line(e.instead, 200)}" if e.instead else ""
     by = f" {by_whom(e.by)}" if e.by else ""
@@ -231,23 +201,21 @@ def _tool_denied(p: EventPrinter, e: ev.ToolDenied) -> Iterator[LogLine]:
     )
 
 
-def _tool_allowed(p: EventPrinter, e: ev.ToolAllowed) -> Iterator[LogLine]:
+def _tool_allowed(p: EventPrinter, e: ev.ToolAllowed, entry: Entry) -> Iterator[LogLine]:
     if e.scope == "again":
-        call = p.calls.get(e.tool_id) or Call(e.tool_id, e.name, {})
+        call = entry.call if isinstance(entry, CallEntry) else Call("", e.name, {})
         why = f"allowed earlier for this session ({e.rule})"
         yield log_line(f"{p.glyphs.ok} {_call_text(call)} {p.glyphs.between} {why}", "", 1)
 
 
-def _tool_rewritten(p: EventPrinter, e: ev.ToolRewritten) -> Iterator[LogLine]:
-    if (call := p.calls.get(e.tool_id)) is not None:
-        p.calls[e.tool_id] = replace(call, rewrite=e)
+def _tool_rewritten(p: EventPrinter, e: ev.ToolRewritten, _: Entry) -> Iterator[LogLine]:
     rule = f" ({e.rule})" if e.rule else ""
     before = one_line(e.before, 120)
     yield log_line(f"{p.glyphs.retry} rewritten{rule}: {before} {p.glyphs.arrow} {e.after}", "", 1)
 
 
-def _gate_checked(p: EventPrinter, e: ev.GateChecked) -> Iterator[LogLine]:
-    receipt, look = e.receipt, RECEIPT[e.receipt.status]
+def _gate_checked(p: EventPrinter, _: ev.GateChecked, entry: CheckEntry) -> Iterator[LogLine]:
+    receipt, look = entry.receipt, RECEIPT[entry.receipt.status]
     code = f", exit {receipt.exit_code}" if receipt.exit_code else ""
     counts = f", {receipt.counts.text}" if receipt.counts else ""
     repeats_code = receipt.reason == f"exit status {receipt.exit_code}"
@@ -258,10 +226,8 @@ def _gate_checked(p: EventPrinter, e: ev.GateChecked) -> Iterator[LogLine]:
     yield from p.output_lines(receipt.tail, 3)
 
 
-def _step_finished(p: EventPrinter, e: ev.StepFinished) -> Iterator[LogLine]:
-    sentence = sentence_of(e)
-    assert sentence is not None
-    yield from p.sentence_lines(type(e), sentence)
+def _step_finished(p: EventPrinter, e: ev.StepFinished, note: NoteEntry) -> Iterator[LogLine]:
+    yield from p.sentence_lines(e, note)
     if p.verbose:
         yield from p.output_lines(e.tail, 2)
     elif e.outcome is StepOutcome.FAILED:
@@ -269,13 +235,13 @@ def _step_finished(p: EventPrinter, e: ev.StepFinished) -> Iterator[LogLine]:
         yield from (log_line(text, "dim", 2) for text in tail)
 
 
-def _question_asked(p: EventPrinter, e: ev.QuestionAsked) -> Iterator[LogLine]:
+def _question_asked(p: EventPrinter, e: ev.QuestionAsked, _: Entry) -> Iterator[LogLine]:
     yield from question_lines(p.glyphs, e.question)
     if e.question.is_open:
         yield log_line(f"to answer: ralph answer {e.question.id} TEXT", "dim", 2)
 
 
-def _loop_finished(p: EventPrinter, e: ev.LoopFinished) -> Iterator[LogLine]:
+def _loop_finished(p: EventPrinter, e: ev.LoopFinished, _: Entry) -> Iterator[LogLine]:
     tone = "bold green" if e.status is LoopStatus.COMPLETE else "bold yellow"
     unverified = f" ({e.tasks_unverified} unverified)" if e.tasks_unverified else ""
     yield log_line(
@@ -296,13 +262,13 @@ def _loop_finished(p: EventPrinter, e: ev.LoopFinished) -> Iterator[LogLine]:
     yield log_line(zoned(f"ralph: {ending}{stop} {e.hint}"), tone)
 
 
-OWN_LINES: Mapping[type[ev.Event], Callable[[EventPrinter, Any], Iterator[LogLine]]] = {
+OWN_LINES: Mapping[type[ev.Event], Callable[[EventPrinter, Any, Any], Iterator[LogLine]]] = {
     ev.LoopStarted: _loop_started,
     ev.LoopFinished: _loop_finished,
     ev.IterationStarted: _iteration_started,
     ev.IterationFinished: _iteration_finished,
     ev.AssistantText: _assistant_text,
-    ev.ToolStarted: _tool_started,
+    ev.ToolStarted: lambda *_: iter(()),
     ev.ToolFinished: _tool_finished,
     ev.ToolDenied: _tool_denied,
     ev.ToolAllowed: _tool_allowed,
@@ -311,4 +277,3 @@ OWN_LINES: Mapping[type[ev.Event], Callable[[EventPrinter, Any], Iterator[LogLin
     ev.StepFinished: _step_finished,
     ev.QuestionAsked: _question_asked,
 }
-"""Events with special lines. The screen shows them as a heading, a call, a check or a dialog."""
