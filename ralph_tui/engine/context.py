@@ -1,17 +1,19 @@
 """Define the context that all parts of a run share."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EventSink
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.task_commits import TaskCommits
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.core.ports import Agent, SessionSpec
 from ralph_tui.engine.core.project_state import ProjectState
@@ -20,33 +22,31 @@ from ralph_tui.engine.verification.gate import Gate, Review
 from ralph_tui.engine.verification.review.reviewer import Reviewer
 from ralph_tui.store.project import Documents, Project
 
+if TYPE_CHECKING:
+    from ralph_tui.engine.limits.run_limits import RunLimits
+
 SpecFor = Callable[[float], SessionSpec]
 """Returns the spec of a session that may spend this many US dollars; infinite without a limit."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class RunContext:
-    """The services and state that all parts of one run share.
+    """The services and state that all parts of one run share, in one of its phases.
 
     Attributes:
-        project_state: The documents on disk.
         configured: The project's settings when the run began.
-        agent: Opens sessions.
-        gate: Checks claims.
-        review: Judges a tool call with the guard.
         review_written: Judges the path of a file again, after the call has written it.
         emit: Sends an event to the journal and the user interfaces.
-        clock: Returns the current time, in UTC.
-        unwritten: Waits for the journal; returns its error if writing has failed.
-        reviewer: Has a second session review claims.
-        commits: Commits the changes of finished tasks.
+        journal_error: Waits for the journal; returns its error if writing has failed.
         snapshots: Saves the files that undoing an iteration restores.
-        answerable: Whether someone can answer while the loop waits.
         before_call: Records an allowed call before it runs, so that its effects can be found later.
     """
 
     project_state: ProjectState
+    request: RunRequest
     configured: Settings
+    phase: Phase
+    spec_for: SpecFor
     agent: Agent
     gate: Gate
     review: Review
@@ -57,8 +57,8 @@ class RunContext:
     reviewer: Reviewer
     commits: TaskCommits
     snapshots: IterationSnapshots
-    answerable: bool
     before_call: Callable[[ToolCall], Awaitable[None]]
+    limits: "RunLimits" = field(init=False)
 
     @property
     def docs(self) -> Documents:
@@ -73,8 +73,8 @@ class RunContext:
         return adjusted_settings(self.configured, self.docs.state.adjusted)
 
 
-def session_meter(run: RunContext, spent: CostMeter) -> UsageMeter:
-    """Return the usage meter of a new session; it adds to what was `spent` before."""
+def session_meter(run: RunContext) -> UsageMeter:
+    """Return the usage meter of a new session; it adds to the costs so far."""
     context = run.settings.context
     capacity = 200_000 if context.capacity_tokens == "auto" else context.capacity_tokens
     budget = ContextBudget(
@@ -83,4 +83,6 @@ def session_meter(run: RunContext, spent: CostMeter) -> UsageMeter:
         handoff_threshold_percent=context.handoff_threshold_percent,
     )
     follows = context.capacity_tokens == "auto"
-    return UsageMeter(spent, run.settings.safety.cost_limits, budget, follow_model=follows)
+    return UsageMeter(
+        run.limits.costs(), run.settings.safety.cost_limits, budget, follow_model=follows
+    )

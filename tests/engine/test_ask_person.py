@@ -35,6 +35,8 @@ async def run_of(root: Path, settings: Settings | None = None) -> AsyncIterator[
     following = asyncio.create_task(project_state.follow())
     run = PartialRun(
         project_state=project_state,
+        request=RunRequest(interactive=True),
+        phase=Phase.DISCOVERY,
         settings=settings or Settings(),
         emit=lambda _: None,
         clock=lambda: datetime.now(UTC),
@@ -66,7 +68,7 @@ async def test_a_question_whose_file_is_lost_is_asked_again(tmp_path: Path) -> N
     options = (Option(label="x"), Option(label="y"))
     question = Question(question="Which?", header="W", options=options)
     async with run_of(tmp_path) as run:
-        asking = QuestionChannel(run, RunRequest(interactive=True), Phase.DISCOVERY, most=3)
+        asking = QuestionChannel(run, most=3)
 
         def answer() -> None:
             def change(docs: Documents) -> Documents:
@@ -93,7 +95,7 @@ async def test_of_several_questions_only_what_has_no_answer_yet_is_asked_again(
     options = (Option(label="x"), Option(label="y"))
     questions = tuple(Question(question=q, header=q, options=options) for q in ("One?", "Two?"))
     async with run_of(tmp_path) as run:
-        asking = QuestionChannel(run, RunRequest(interactive=True), Phase.DISCOVERY, most=3)
+        asking = QuestionChannel(run, most=3)
         waiting = asyncio.ensure_future(asking.ask(questions))
 
         async def answer(label: str) -> None:
@@ -121,7 +123,7 @@ async def test_a_decision_whose_file_is_lost_is_asked_for_again(tmp_path: Path) 
             tmp_path,
             "state.json",
             lambda docs: docs.state.approval is not None,
-            decide(run, RunRequest(interactive=True), ApprovalKind.RECOVERY, "Once more?"),
+            decide(run, ApprovalKind.RECOVERY, "Once more?"),
             lambda: Controls(tmp_path).decide(approved=True),
         )
     assert isinstance(decided, Approval)
@@ -138,9 +140,7 @@ async def test_the_time_for_a_decision_counts_from_the_asking_unless_it_is_over(
     async with run_of(tmp_path, settings) as run:
         asked = Approval(kind=ApprovalKind.PLAN, requested_at=now - timedelta(seconds=ago))
         await run.project_state.transact(lambda docs: docs.with_state(approval=asked))
-        waits = asyncio.create_task(
-            decide(run, RunRequest(interactive=True), ApprovalKind.PLAN, "")
-        )
+        waits = asyncio.create_task(decide(run, ApprovalKind.PLAN, ""))
 
         def expires() -> datetime | None:
             there = Project(tmp_path).load().state.approval

@@ -22,6 +22,7 @@ from ralph_tui.domain.permissions import NETWORK, Ruling, permission_question
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.decisions.permission_questions import (
     CallPermissions,
@@ -42,7 +43,7 @@ class Setup:
         run = PartialRun(
             project_state=project_state,
             settings=settings,
-            answerable=there,
+            request=RunRequest(interactive=there),
             clock=lambda: datetime.now(UTC),
             emit=lambda _: None,
         )

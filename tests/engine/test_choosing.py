@@ -11,8 +11,8 @@ from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.build_loop import BuildLoop
+from ralph_tui.engine.phases.finished_work import FinishedWork
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, task, task_of
 from tests.harness.run_parts import NO_GATE, NO_REVIEW, PartialRun
@@ -44,14 +44,10 @@ async def test_a_task_taken_just_before_it_is_begun_is_not_begun(
             settings=ALLOWING,
             gate=NO_GATE,
             reviewer=NO_REVIEW,
+            limits=SimpleNamespace(reason_to_stop=reason_to_stop, done=0),
         ),
     )
-    run_limits = cast("RunLimits", SimpleNamespace(reason_to_stop=reason_to_stop, done=0))
-
-    def no_session(_: float) -> object:
-        raise AssertionError("nothing is to be worked")
-
-    end = await BuildLoop(run, no_session, run_limits).run()  # type: ignore[arg-type]  # makes none
+    end = await BuildLoop(run, FinishedWork()).run()
     assert "no task is ready" in end.reason
     assert task_of(root, "a").status is status
     assert Project(root).load().state.iteration_count == 0

@@ -12,13 +12,12 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.attempts import TaskLimits
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.context import RunContext, SpecFor
-from ralph_tui.engine.core.outcome import End
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import UsageMeter
-from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.build_loop import BuildLoop
+from ralph_tui.engine.phases.finished_work import FinishedWork
 from ralph_tui.engine.run.startup import begin_run
 from ralph_tui.engine.session.iteration_guidance import with_guidance_taken
 from ralph_tui.engine.session.iteration_result import (
@@ -30,7 +29,7 @@ from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.engine.session.turns import Conversation
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import ALLOWING, make_project, task
-from tests.harness.run_parts import NO_GATE, NO_REVIEW, PartialRun
+from tests.harness.run_parts import NO_GATE, NO_REVIEW, PartialRun, nothing
 from tests.harness.waiting import until
 
 OUTCOMES = {
@@ -82,9 +81,6 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
     project_state = ProjectState(project, lambda _: None)
     await project_state.open()
 
-    async def none() -> End | None:
-        return None
-
     def killed() -> object:
         raise KilledError
 
@@ -96,11 +92,11 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
             settings=ALLOWING,
             gate=NO_GATE,
             reviewer=NO_REVIEW,
+            limits=SimpleNamespace(reason_to_stop=nothing, costs=killed),
         ),
     )
-    run_limits = cast("RunLimits", SimpleNamespace(reason_to_stop=none, costs=killed))
     with pytest.raises(KilledError):
-        await BuildLoop(run, cast("SpecFor", None), run_limits).run()
+        await BuildLoop(run, FinishedWork()).run()
     assert said(Project(root).load()) == []
     await begin_run(Project(root), load_settings(root, environ={}), "r", Phase.BUILDING)
     docs = Project(root).load()

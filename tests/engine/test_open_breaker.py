@@ -80,7 +80,8 @@ class Stage:
         self, limit: End | None = None, request: RunRequest = SOMEBODY
     ) -> End | None:
         async with asyncio.timeout(20):
-            return await recover_open_breaker(self.run, request, limit)
+            self.run.request = request
+            return await recover_open_breaker(self.run, limit)
 
     async def asks(self) -> ev.ApprovalRequested:
         requests: list[ev.ApprovalRequested] = []

@@ -21,12 +21,11 @@ from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.context import RunContext, SpecFor
-from ralph_tui.engine.core.outcome import End
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import UsageMeter
-from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.build_loop import BuildLoop
+from ralph_tui.engine.phases.finished_work import FinishedWork
 from ralph_tui.engine.session.supervisor import TaskSupervisor
 from ralph_tui.engine.session.task_tools import TaskTools
 from ralph_tui.engine.session.task_tracker import TaskTracker
@@ -34,7 +33,7 @@ from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, plan_of, task, task_of
-from tests.harness.run_parts import NO_GATE, NO_REVIEW, PartialRun
+from tests.harness.run_parts import NO_GATE, NO_REVIEW, PartialRun, nothing
 from tests.harness.waiting import until
 
 Plan = list[dict[str, Any]]  # as it stands in the file
@@ -306,9 +305,6 @@ async def test_what_an_editor_with_an_older_plan_calls_in_progress_is_put_back(
     await project_state.open()
     chosen: list[str] = []
 
-    async def none() -> End | None:
-        return None
-
     def costs() -> object:
         chosen.extend(
             t.id for t in project_state.docs.plan.tasks if t.status is TaskStatus.IN_PROGRESS
@@ -323,11 +319,11 @@ async def test_what_an_editor_with_an_older_plan_calls_in_progress_is_put_back(
             settings=ALLOWING,
             gate=NO_GATE,
             reviewer=NO_REVIEW,
+            limits=SimpleNamespace(reason_to_stop=nothing, costs=costs),
         ),
     )
-    run_limits = cast("RunLimits", SimpleNamespace(reason_to_stop=none, costs=costs))
     with pytest.raises(ChosenError):
-        await BuildLoop(run, cast("SpecFor", None), run_limits).run()
+        await BuildLoop(run, FinishedWork()).run()
     assert chosen == ["gone on"]
 
 

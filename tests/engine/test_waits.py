@@ -80,7 +80,7 @@ async def test_a_reset_that_is_over_by_our_clock_is_not_asked_for_at_once(
     told, run = await limited_run(tmp_path)
     limit = Failure(kind=FailureClass.USAGE_LIMIT, message="m", resets_at=resets)
     async with asyncio.timeout(20):
-        assert await Backoff(run, RunRequest()).after(limit)
+        assert await Backoff(run).after(limit)
     (wait,) = [e for e in told if isinstance(e, ev.LimitWait)]
     assert wait.until == NOON + timedelta(minutes=0.001)
 
@@ -88,14 +88,14 @@ async def test_a_reset_that_is_over_by_our_clock_is_not_asked_for_at_once(
 async def test_a_reset_in_the_far_future_is_not_waited_for(tmp_path: Path) -> None:
     told, run = await limited_run(tmp_path)
     limit = Failure(kind=FailureClass.USAGE_LIMIT, message="m", resets_at=NOON.replace(year=9999))
-    assert not await Backoff(run, RunRequest()).after(limit)
+    assert not await Backoff(run).after(limit)
     assert told == []
 
 
 async def test_waits_for_a_limit_add_up_by_the_clock_that_only_runs(tmp_path: Path) -> None:
     _, run = await limited_run(tmp_path, {"limits.max_wait_minutes": 90})
     clocks = Clocks(wall=0, steady=3_600)  # each wait takes an hour
-    pauses = Backoff(run, RunRequest(), monotonic=clocks.monotonic)
+    pauses = Backoff(run, monotonic=clocks.monotonic)
     limit = Failure(kind=FailureClass.USAGE_LIMIT, message="m")
     async with asyncio.timeout(20):
         assert [await pauses.after(limit) for _ in range(3)] == [True, True, False]
@@ -107,7 +107,7 @@ async def test_a_busy_service_is_asked_again_later_each_time_and_not_by_all_at_o
 ) -> None:
     monkeypatch.setattr("ralph_tui.engine.limits.waits.MAX_BACKOFF", timedelta(seconds=0.03))
     told, run = await limited_run(tmp_path, {"limits.backoff_seconds": 0.01})
-    pauses = Backoff(run, RunRequest(), chance=lambda: chance)
+    pauses = Backoff(run, chance=lambda: chance)
     for kind in (FailureClass.OVERLOADED, FailureClass.NETWORK, FailureClass.OVERLOADED):
         assert await pauses.after(Failure(kind=kind, message="m"))
     assert not await pauses.after(None)
@@ -121,7 +121,7 @@ async def test_two_loops_that_an_outage_stopped_do_not_ask_in_the_same_moment(
 ) -> None:
     told, run = await limited_run(tmp_path, {"limits.backoff_seconds": 0.01})
     for _ in range(8):
-        await Backoff(run, RunRequest()).after(Failure(kind=FailureClass.NETWORK, message="m"))
+        await Backoff(run).after(Failure(kind=FailureClass.NETWORK, message="m"))
     waits = {event.until for event in told if isinstance(event, ev.LimitWait)}
     assert len(waits) > 1
 
@@ -133,7 +133,7 @@ async def test_an_outage_is_bounded_and_what_works_in_between_ends_it(
     values = {"limits.backoff_seconds": 0.001, "limits.max_outage_minutes": 10}
     _, run = await limited_run(tmp_path, values)
     clocks = Clocks(wall=0, steady=0)
-    pauses = Backoff(run, RunRequest(), chance=lambda: 0, monotonic=clocks.monotonic)
+    pauses = Backoff(run, chance=lambda: 0, monotonic=clocks.monotonic)
     down = Failure(kind=FailureClass.NETWORK, message="m")
     assert await pauses.after(down)
     clocks.mono += 9 * 60
@@ -174,7 +174,8 @@ async def test_the_question_about_a_limit_expires_while_the_machine_sleeps(
     clocks = Clocks(wall=0, steady=0)
     cast("PartialRun", run).clock = clocks.clock
     limit = Failure(kind=FailureClass.USAGE_LIMIT, message="m")
-    deciding = asyncio.create_task(Backoff(run, RunRequest(interactive=True)).after(limit))
+    run.request = RunRequest(interactive=True)
+    deciding = asyncio.create_task(Backoff(run).after(limit))
     await true_within(lambda: any(isinstance(event, ev.ApprovalRequested) for event in told))
     clocks.now += timedelta(hours=1)  # the laptop slept, and no timer ran
     async with asyncio.timeout(20):

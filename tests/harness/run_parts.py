@@ -3,16 +3,18 @@
 from types import SimpleNamespace
 
 from ralph_tui.config.settings import Settings
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.store.project import Documents, Project
 
 
-async def _nothing(*_: object) -> None:
+async def nothing(*_: object) -> None:
     return
 
 
-NO_REVIEW = SimpleNamespace(criteria=lambda *_: (), begin=_nothing, finished=_nothing)
+NO_REVIEW = SimpleNamespace(criteria=lambda *_: (), begin=nothing, finished=nothing)
 """A reviewer that has nothing to judge."""
 
 NO_GATE = SimpleNamespace(rules=GateRules, own_checks=lambda _: ())
@@ -24,6 +26,8 @@ class PartialRun(SimpleNamespace):
 
     project_state: ProjectState
     configured = Settings()
+    request = RunRequest(only=Phase.BUILDING)
+    phase = Phase.BUILDING
 
     @property
     def docs(self) -> Documents:

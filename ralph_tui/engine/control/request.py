@@ -59,6 +59,11 @@ class RunRequest:
     known: Mapping[str, object] = field(default_factory=dict)
 
     @property
+    def answerable(self) -> bool:
+        """Whether someone can answer while the loop waits."""
+        return self.interactive and not self.no_input
+
+    @property
     def is_aside(self) -> bool:
         """Whether the run is outside the phases, so that the project stays in its current phase."""
         return self.addition is not None or self.compacts

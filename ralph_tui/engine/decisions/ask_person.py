@@ -44,10 +44,8 @@ DECLINED = "The person declines to answer; decide yourself and record the assump
 class QuestionChannel:
     """Asks the person the model's questions, up to a maximum per phase."""
 
-    def __init__(self, run: RunContext, request: RunRequest, phase: Phase, *, most: int) -> None:
+    def __init__(self, run: RunContext, *, most: int) -> None:
         self._run = run
-        self._request = request
-        self._phase = phase
         self._most = most
         self.waiting = False
         self.unanswered: tuple[AskedQuestion, ...] = ()
@@ -56,19 +54,19 @@ class QuestionChannel:
     @property
     def left(self) -> int:
         docs = self._run.docs
-        asked = docs.questions.asked_in(self._phase, docs.state.requested_at)
+        asked = docs.questions.asked_in(self._run.phase, docs.state.requested_at)
         return max(0, self._most - len(asked))
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
         """Ask, wait for every answer, and return the reply that the model reads."""
         settings = self._run.settings.phases.discovery
-        if self._request.no_input or not settings.human_in_loop:
+        if self._run.request.no_input or not settings.human_in_loop:
             return QuestionReply(refused=NOBODY)
         if len(questions) > self.left:
             text = f"Only {self.left} of {self._most} questions are left in this phase. "
             return QuestionReply(refused=text + "Ask fewer, or decide and record the assumption.")
         batch = self._batch(questions)
-        if not self._request.interactive and any(asked.is_open for asked in batch):
+        if not self._run.request.interactive and any(asked.is_open for asked in batch):
             await ask(self._run.project_state, batch)
             self.unanswered = tuple(asked for asked in batch if asked.is_open)
             return QuestionReply(refused=NOT_NOW)
@@ -87,14 +85,14 @@ class QuestionChannel:
 
     def _batch(self, questions: tuple[Question, ...]) -> tuple[AskedQuestion, ...]:
         batch, now = uuid.uuid4().hex[:8], self._run.clock()
-        expires = answer_deadline(self._run, now) if self._request.interactive else None
+        expires = answer_deadline(self._run, now) if self._run.request.interactive else None
 
         def stored(number: int, question: Question) -> AskedQuestion:
-            answer = self._request.answers.to(question)
+            answer = self._run.request.answers.to(question)
             return AskedQuestion(
                 id=f"q-{batch}-{number}",
                 batch=batch,
-                phase=self._phase,
+                phase=self._run.phase,
                 question=question,
                 asked_at=now,
                 expires_at=expires,
@@ -176,7 +174,6 @@ async def no_content() -> Content:
 
 async def decide(
     run: RunContext,
-    request: RunRequest,
     kind: ApprovalKind,
     summary: str,
     *,
@@ -190,11 +187,10 @@ async def decide(
     consequence is on disk too; others are cleared here.
 
     Args:
-        request: Whether a person is present, and whether `--yes` approves.
         content: Reads the current content that the decision is about.
         wait: Returns when to check for a decision again; by default, after a change of a document.
     """
-    if request.assume_yes and kind in (ApprovalKind.SPECS, ApprovalKind.PLAN):
+    if run.request.assume_yes and kind in (ApprovalKind.SPECS, ApprovalKind.PLAN):
         made = _decision(run, kind)
         if made is None or made.approved:
             await clear_decision(run)
@@ -202,7 +198,7 @@ async def decide(
             return Approval(kind=kind, approved=True, decided_by=UNSEEN)
     await _request(run, kind, summary, await content())
     asked: Approval | None = None
-    expires = None if wait else await _set_deadline(run, request, kind)
+    expires = None if wait else await _set_deadline(run, kind)
     while (decided := await _current_decision(run, kind, summary, content)) is None:
         pending = run.docs.state.approval
         if pending is None or pending.kind is not kind:
@@ -211,7 +207,7 @@ async def decide(
         if asked is None or (asked.summary, asked.content) != (pending.summary, pending.content):
             asked = pending
             run.emit(ev.ApprovalRequested(kind=kind, summary=pending.summary))
-        if not request.interactive:
+        if not run.request.interactive:
             return waiting_for_approval(kind)
         if (state := run.docs.state).stop is not StopMode.NONE:
             return interrupted_end(state)
@@ -264,15 +260,13 @@ def report_no_answer(run: RunContext, about: str) -> None:
     run.emit(ev.NobodyAnswered(about=one_line(about, 200), seconds=seconds))
 
 
-async def _set_deadline(
-    run: RunContext, request: RunRequest, kind: ApprovalKind
-) -> datetime | None:
+async def _set_deadline(run: RunContext, kind: ApprovalKind) -> datetime | None:
     """Return the deadline for a decision, and write it to disk for other terminals.
 
     A restarted run keeps the deadline of the killed one, unless that deadline has passed.
     """
     pending, now = run.docs.state.approval, run.clock()
-    if not request.interactive or pending is None or pending.kind is not kind:
+    if not run.request.interactive or pending is None or pending.kind is not kind:
         return None
     expires = answer_deadline(run, pending.requested_at or now)
     if expires is not None and expires <= now:

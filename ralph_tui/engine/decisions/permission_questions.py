@@ -124,7 +124,7 @@ class CallPermissions:
             return HOST_BLOCKED
         phase = self._run.docs.state.current_phase
         alone = phase is Phase.DISCOVERY and not settings.phases.discovery.human_in_loop
-        return UNASKED if alone or not self._run.answerable else ""
+        return UNASKED if alone or not self._run.request.answerable else ""
 
     async def _ask(self, wanted: Permission) -> Ruling:
         run, batch, project_state = self._run, uuid.uuid4().hex[:8], self._run.project_state

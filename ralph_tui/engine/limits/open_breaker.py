@@ -11,7 +11,6 @@ from functools import partial
 from ralph_tui.domain.project_state import ApprovalKind, Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, should_remake
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, nothing_ready, stopped_end
 from ralph_tui.engine.decisions.ask_person import decide, decide_in_their_place
 from ralph_tui.engine.limits.waits import RETRIED, Countdown, forget_retry
@@ -27,9 +26,7 @@ async def change_breaker(
     )
 
 
-async def recover_open_breaker(
-    run: RunContext, request: RunRequest, limit: End | None
-) -> End | None:
+async def recover_open_breaker(run: RunContext, limit: End | None) -> End | None:
     """Return the end of the run, or None when one iteration may run with the breaker half-open.
 
     The person is not asked where no task could be tried.
@@ -42,25 +39,23 @@ async def recover_open_breaker(
     remakes = signal is not None and signal.name == "stagnation" and should_remake(docs.plan)
     end = open_breaker_end(docs.breaker).model_copy(update={"remakes_plan": remakes})
     reason = end.reason
-    if remakes and request.only is None:
+    if remakes and run.request.only is None:
         return end
     plan = docs.plan
     waits = bool(plan.tasks) and not plan.ready() and plan.get_current_task() is None
     if docs.state.current_phase is Phase.BUILDING and waits:
         stuck = nothing_ready(docs.plan)
         return end.model_copy(update={"reason": f"{reason}; {stuck.reason}", "hint": stuck.hint})
-    if limit is not None or not request.interactive:
+    if limit is not None or not run.request.interactive:
         return end
     minutes = run.settings.circuit_breaker.cooldown_minutes
     until = cooldown_end(docs.breaker, minutes, run.clock())
     if until != docs.breaker.half_open_at:
         await change_breaker(run, lambda breaker: breaker.cooling(until), reason)
-    return await _ask_to_try(run, request, reason, end, until)
+    return await _ask_to_try(run, reason, end, until)
 
 
-async def _ask_to_try(
-    run: RunContext, request: RunRequest, reason: str, no: End, until: datetime | None
-) -> End | None:
+async def _ask_to_try(run: RunContext, reason: str, no: End, until: datetime | None) -> End | None:
     notice = (
         f" Without an answer, ralph runs one automatically at {until:%Y-%m-%d %H:%M:%S} UTC."
         if until
@@ -72,7 +67,7 @@ async def _ask_to_try(
         f"{notice}"
     )
     wait = partial(_cool_down, run, Countdown(until, run.clock)) if until else None
-    decided = await decide(run, request, ApprovalKind.RECOVERY, summary, wait=wait)
+    decided = await decide(run, ApprovalKind.RECOVERY, summary, wait=wait)
     if isinstance(decided, End) or not decided.approved:
         await change_breaker(run, lambda breaker: breaker.cooling(None), "the run ends")
         return decided if isinstance(decided, End) else no

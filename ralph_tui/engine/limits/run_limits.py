@@ -13,7 +13,6 @@ from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, failed_end, fatal_end, interrupted_end, stopped_end
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
@@ -59,15 +58,13 @@ class RunLimits:
     def __init__(
         self,
         run: RunContext,
-        request: RunRequest,
         *,
         repository_guard: RepositoryGuard,
         quota: QuotaWatch,
     ) -> None:
         self.done = 0
         self._run = run
-        self._request = request
-        self._backoff = Backoff(run, request)
+        self._backoff = Backoff(run)
         self._rate_limiter = RateLimiter(run)
         self._quota = quota
         self._repository_guard = repository_guard
@@ -94,7 +91,7 @@ class RunLimits:
                 )
             return spent.end
         if self._run.docs.breaker.state is BreakerState.OPEN:
-            end = await recover_open_breaker(self._run, self._request, self._limit_reached())
+            end = await recover_open_breaker(self._run, self._limit_reached())
             # Anything may have changed during the wait, so check everything again.
             return end or await self.reason_to_stop()
         return self._limit_reached() or await self._check_quota_and_rate()

@@ -17,7 +17,6 @@ from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.outcomes import FailureClass
 from ralph_tui.domain.project_state import ApprovalKind, Pause, StopMode
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, who_stopped
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.decisions.ask_person import (
@@ -109,7 +108,6 @@ class Backoff:
     def __init__(
         self,
         run: RunContext,
-        request: RunRequest,
         *,
         chance: Callable[[], float] = random.random,
         monotonic: Callable[[], float] = time.monotonic,
@@ -122,7 +120,6 @@ class Backoff:
         self._chance = chance
         self._monotonic = monotonic
         self._run = run
-        self._request = request
         self._limits = run.settings.limits
         self._waited = timedelta()
         self._outage: Outage | None = None
@@ -176,7 +173,7 @@ class Backoff:
         return self._run.docs.state.stop is StopMode.NONE
 
     async def _ask_to_wait(self, failure: Failure, until: datetime) -> bool:
-        if not self._request.interactive:
+        if not self._run.request.interactive:
             return False
         left = duration((until - self._run.clock()).total_seconds())
         then = (
@@ -198,7 +195,7 @@ class Backoff:
                     run, ApprovalKind.LIMIT, approved=False, reason=reason, by="timeout"
                 )
 
-        decided = await decide(run, self._request, ApprovalKind.LIMIT, summary, wait=wait)
+        decided = await decide(run, ApprovalKind.LIMIT, summary, wait=wait)
         return not isinstance(decided, End) and bool(decided.approved)
 
 

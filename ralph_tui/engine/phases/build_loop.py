@@ -12,13 +12,11 @@ from ralph_tui.domain.plan.plan import Begun, ImplementationPlan, Task, TaskStat
 from ralph_tui.domain.project_state import Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import should_remake
 from ralph_tui.domain.run.oscillation import Files, restored_iteration, seen
-from ralph_tui.engine.context import RunContext, SpecFor, session_meter
-from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.context import RunContext, session_meter
 from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready, stopped_end
 from ralph_tui.engine.core.ports import AgentSession, SessionSpec
 from ralph_tui.engine.core.project_state import unless
 from ralph_tui.engine.core.usage_meter import UsageMeter
-from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.finished_work import FinishedWork, accept_marked_by_hand
 from ralph_tui.engine.phases.iteration import Iteration, with_task_model
 from ralph_tui.engine.phases.opening_prompts import TaskFacts, prompt_of_task
@@ -39,8 +37,6 @@ from ralph_tui.engine.verification.coverage import (
 from ralph_tui.engine.verification.evidence.examined import Examined
 from ralph_tui.engine.verification.gate import all_checks, plan_checks
 from ralph_tui.store.project import Documents
-
-WHOLE_PLAN = RunRequest(only=Phase.BUILDING)
 
 RUN_AGAIN = "Run again to continue."
 
@@ -145,22 +141,10 @@ async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) ->
 class BuildLoop:
     """Works on the plan, one task per iteration, until there is a reason to stop."""
 
-    def __init__(
-        self,
-        run: RunContext,
-        spec_for: SpecFor,
-        run_limits: RunLimits,
-        finished: FinishedWork | None = None,
-        steps: StepsAroundWork | None = None,
-        *,
-        request: RunRequest = WHOLE_PLAN,
-    ) -> None:
-        self._request = request
-        self._finished = finished or FinishedWork()
+    def __init__(self, run: RunContext, finished: FinishedWork) -> None:
+        self._finished = finished
         self._run = run
-        self._steps = steps or StepsAroundWork(run, run_limits, spec_for)
-        self._spec_for = spec_for
-        self._run_limits = run_limits
+        self._steps = StepsAroundWork(run)
         self._knows_baseline = False
         self._blocked_a_task = False
         """Whether this run has blocked a task after too many attempts."""
@@ -172,7 +156,7 @@ class BuildLoop:
         """Work until the plan is complete or there is another reason to stop."""
         try:
             end = await self._work()
-            if end.status is LoopStatus.STOPPED and self._run_limits.done:
+            if end.status is LoopStatus.STOPPED and self._run.limits.done:
                 await self._finished.reopen(self._run)
             return end
         finally:
@@ -191,7 +175,7 @@ class BuildLoop:
                 return end
 
     async def _end_after_one_iteration(self) -> End | None:
-        if not self._request.once or not self._run_limits.done or self._last is None:
+        if not self._run.request.once or not self._run.limits.done or self._last is None:
             return None
         task_id, result = self._last
         if result.outcome is not IterationOutcome.COMPLETE:
@@ -207,7 +191,7 @@ class BuildLoop:
         plan = self._docs.plan
         if plan.is_finished:
             return None if await self._finished.reopen(self._run) else complete_end(all_done(plan))
-        end = await self._run_limits.reason_to_stop()
+        end = await self._run.limits.reason_to_stop()
         if end is not None:
             return end
         await self._requeue_stale("no iteration is working on it")
@@ -228,7 +212,7 @@ class BuildLoop:
             self._run.agent.prepare(with_task_model(spec, task))
         if not self._knows_baseline:
             self._knows_baseline = True
-            known = self._request.known.items()
+            known = self._run.request.known.items()
             seen = {command: one for command, one in known if isinstance(one, Examined)}
             if named := await take_baseline(self._run, seen):
                 self._run.emit(ev.Notice(level="warning", text=named))
@@ -236,8 +220,8 @@ class BuildLoop:
         return await self._iterate(task)
 
     def _new_session(self) -> tuple[UsageMeter, SessionSpec]:
-        meter = session_meter(self._run, self._run_limits.costs())
-        return meter, self._spec_for(meter.costs.remaining(meter.limits))
+        meter = session_meter(self._run)
+        return meter, self._run.spec_for(meter.costs.remaining(meter.limits))
 
     async def _block_unverifiable(self, task: Task) -> None:
         """Block a task that was added during the run and that no check can verify."""
@@ -273,7 +257,7 @@ class BuildLoop:
         result, session = await iteration.run(prompt)
         await self._run.gate.end()
         self._close_later(session)
-        self._run_limits.done += 1
+        self._run.limits.done += 1
         after = await self._run.snapshots.tree()
         await self._run.snapshots.after(number)
         contents = Files(iteration=number, before=before, after=after)
@@ -288,7 +272,7 @@ class BuildLoop:
         updated = self._docs.plan.task(iteration.task_id)
         if updated is not None and complete:
             await self._finished.passed(self._run, updated, after)
-        end = await self._run_limits.after(result.failure)
+        end = await self._run.limits.after(result.failure)
         if (
             end is not None
             or result.outcome is IterationOutcome.INTERRUPTED
@@ -350,7 +334,7 @@ class BuildLoop:
                 failed_before=tuple(gate.baseline.failures()),
                 guidance=guidance,
             )
-            text, memory = prompt_of_task(project, docs, facts, self._request.prompt)
+            text, memory = prompt_of_task(project, docs, facts, self._run.request.prompt)
             project.write_active_memory(memory.whole)
             return text
 

@@ -2,14 +2,15 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import copy
 
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.tool_calls import ToolAnswer
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import End, complete_end
-from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
+from ralph_tui.engine.phases.phase_session import PhaseWork, run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets, fenced
 from ralph_tui.engine.session.spec import compaction_spec
@@ -49,25 +50,20 @@ def require_learnings(project: Project) -> None:
         raise PlanError(message, "See how many there are with `ralph memory --stats`.")
 
 
-async def run(stage: Stage) -> End:
+async def compact(run: RunContext) -> End:
     """Run sessions until a shorter list is written or the run must stop."""
-    own = replace(stage, spec_for=lambda usd: compaction_spec(stage.spec_for(usd)))
-    taken = await asyncio.to_thread(learnings_to_shorten, stage.run.project)
-    compaction = _ShorterList(stage, taken)
+    own = copy(run)
+    own.spec_for = lambda usd: compaction_spec(run.spec_for(usd))
+    taken = await asyncio.to_thread(learnings_to_shorten, run.project)
+    compaction = _ShorterList(run.project, taken)
+    work = PhaseWork(
+        prompt=_prompt(taken),
+        why="shortening the learnings",
+        missing=compaction.missing,
+        handlers={"ralph_submit_learnings": compaction.submit},
+    )
     while True:
-        supervisor = PhaseSupervisor(
-            stage.run,
-            missing=compaction.missing,
-            handlers={"ralph_submit_learnings": compaction.submit},
-            ends_turn=frozenset({"ralph_submit_learnings"}),
-        )
-        end = await stage.run_limits.reason_to_stop() or await run_session(
-            own,
-            supervisor,
-            prompt=_prompt(taken),
-            missing=compaction.missing,
-            why="shortening the learnings",
-        )
+        end = await run.limits.reason_to_stop() or await run_session(own, work)
         if end is not None:
             return end
         if compaction.summary:
@@ -84,8 +80,8 @@ def _prompt(taken: Sequence[str]) -> str:
 class _ShorterList:
     """Receives the shorter list from the model and writes it."""
 
-    def __init__(self, stage: Stage, taken: tuple[str, ...]) -> None:
-        self._stage = stage
+    def __init__(self, project: Project, taken: tuple[str, ...]) -> None:
+        self._project = project
         self._taken = taken
         self.summary = ""
         self.hint = ""
@@ -103,7 +99,7 @@ class _ShorterList:
         ]
         if refused := problems(self._taken, lines):
             return rt.error("NOT YET:\n" + bullets(refused) + "\nSubmit the whole list again.")
-        project = self._stage.run.project
+        project = self._project
         copy = await asyncio.to_thread(project.compact_learnings, self._taken, lines)
         self.summary = f"shortened {len(self._taken)} learnings to {len(lines)}"
         name = copy.relative_to(project.root)

@@ -9,6 +9,7 @@ from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.specs import Spec, persons_own
 from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.approved_content import specs_content
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End
@@ -22,42 +23,41 @@ from ralph_tui.engine.decisions.ask_person import (
     withdraw_open_questions,
 )
 from ralph_tui.engine.phases.opening_prompts import prompt_of_discovery
-from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
+from ralph_tui.engine.phases.phase_session import PhaseWork, run_session
 from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.store.project import Documents
 
 
-async def run(stage: Stage) -> End | None:
+async def discover(run: RunContext) -> End | None:
     """Work until the person approves valid specs; return an end, or None to continue with planning."""
-    is_new_request = await _take_request(stage)
-    if (end := await _end_if_unanswered(stage, fresh=is_new_request)) is not None:
+    is_new_request = await _take_request(run)
+    if (end := await _end_if_unanswered(run, fresh=is_new_request)) is not None:
         return end
     feedback = ""
-    is_open = stage.docs.state.specs_before is not None
+    is_open = run.docs.state.specs_before is not None
 
     while True:
-        if is_open or feedback or await missing_specs(stage) is not None:
-            end = await stage.run_limits.reason_to_stop() or await _run_session(stage, feedback)
+        if is_open or feedback or await missing_specs(run) is not None:
+            end = await run.limits.reason_to_stop() or await _run_session(run, feedback)
             if end is not None:
                 return end
             if feedback:
-                await clear_decision(stage.run)
-        if await missing_specs(stage) is not None:
+                await clear_decision(run)
+        if await missing_specs(run) is not None:
             continue
         is_open = False
-        await stage.run.project_state.transact(lambda docs: docs.with_state(specs_before=None))
-        specs = await asyncio.to_thread(stage.run.project.request_specs)
+        await run.project_state.transact(lambda docs: docs.with_state(specs_before=None))
+        specs = await asyncio.to_thread(run.project.request_specs)
         counts = ((s.name, len(s.criteria)) for s in specs)
         summary = ", ".join(
             f"{name} ({count} {'criterion' if count == 1 else 'criteria'})"
             for name, count in counts
         )
         decided = await decide(
-            stage.run,
-            stage.request,
+            run,
             ApprovalKind.SPECS,
             summary,
-            content=partial(specs_content, stage.run.project),
+            content=partial(specs_content, run.project),
         )
         if isinstance(decided, End):
             return decided
@@ -66,28 +66,28 @@ async def run(stage: Stage) -> End | None:
         feedback = decided.reason or "The person is not satisfied with the specs."
 
 
-async def _end_if_unanswered(stage: Stage, *, fresh: bool) -> End | None:
+async def _end_if_unanswered(run: RunContext, *, fresh: bool) -> End | None:
     """Return the end of a run if the last run left questions that it cannot ask; otherwise withdraw them."""
-    asks = may_ask(stage.request, stage.run.settings)
-    if asks and not fresh and not stage.request.interactive:
-        now = stage.run.clock()
-        docs = await stage.run.project_state.transact(
-            lambda docs: with_given_answers(docs, stage.request, stage.phase, now)
+    asks = may_ask(run.request, run.settings)
+    if asks and not fresh and not run.request.interactive:
+        now = run.clock()
+        docs = await run.project_state.transact(
+            lambda docs: with_given_answers(docs, run.request, run.phase, now)
         )
-        if questions := still_open(docs, stage.phase):
+        if questions := still_open(docs, run.phase):
             return waiting_for_answer(questions)
-    await withdraw_open_questions(stage.run)
+    await withdraw_open_questions(run)
     return None
 
 
-async def _take_request(stage: Stage) -> bool:
-    new, now = is_new(stage.docs, stage.request), stage.run.clock()
-    if not new and stage.docs.state.specs_before is None:
+async def _take_request(run: RunContext) -> bool:
+    new, now = is_new(run.docs, run.request), run.clock()
+    if not new and run.docs.state.specs_before is None:
         return False
-    names = [spec.name for spec in await read_specs(stage)]
-    await stage.run.project_state.transact(
+    names = [spec.name for spec in await read_specs(run)]
+    await run.project_state.transact(
         lambda docs: with_specs(
-            with_request(docs, stage.request, now) if new else docs, names, begins=new
+            with_request(docs, run.request, now) if new else docs, names, begins=new
         )
     )
     return new
@@ -113,13 +113,13 @@ def with_request(docs: Documents, request: RunRequest, now: datetime) -> Documen
     return docs.with_state(request=request.text.strip(), requested_at=now, approval=None)
 
 
-async def read_specs(stage: Stage) -> tuple[Spec, ...]:
-    return await asyncio.to_thread(stage.run.project.read_specs)
+async def read_specs(run: RunContext) -> tuple[Spec, ...]:
+    return await asyncio.to_thread(run.project.read_specs)
 
 
-async def missing_specs(stage: Stage) -> str | None:
-    folder = stage.run.project.layout.specs.relative_to(stage.run.project.root)
-    return spec_problems(stage.docs, await read_specs(stage), folder.as_posix())
+async def missing_specs(run: RunContext) -> str | None:
+    folder = run.project.layout.specs.relative_to(run.project.root)
+    return spec_problems(run.docs, await read_specs(run), folder.as_posix())
 
 
 def spec_problems(docs: Documents, specs: Sequence[Spec], folder: str) -> str | None:
@@ -136,34 +136,28 @@ def spec_problems(docs: Documents, specs: Sequence[Spec], folder: str) -> str | 
     return "Python checked the specs:\n" + bullets(lines)
 
 
-async def _run_session(stage: Stage, feedback: str) -> End | None:
-    limit = stage.run.settings.phases.discovery.max_questions
-    asking = QuestionChannel(stage.run, stage.request, stage.phase, most=limit)
-    missing = partial(missing_specs, stage)
-    supervisor = PhaseSupervisor(stage.run, missing=missing, handlers={}, asking=asking)
+async def _run_session(run: RunContext, feedback: str) -> End | None:
+    limit = run.settings.phases.discovery.max_questions
+    asking = QuestionChannel(run, most=limit)
     prompt = await asyncio.to_thread(
         prompt_of_discovery,
-        stage.run.project,
-        stage.docs,
+        run.project,
+        run.docs,
         feedback=feedback,
         left=asking.left,
-        may_ask=may_ask(stage.request, stage.run.settings),
+        may_ask=may_ask(run.request, run.settings),
     )
-    end = await run_session(
-        stage,
-        supervisor,
-        prompt=prompt,
-        missing=missing,
-        why=(feedback and "you requested changes") or "writing the specs for the request",
-    )
+    why = "you requested changes" if feedback else "writing the specs for the request"
+    work = PhaseWork(prompt, why, partial(missing_specs, run), handlers={}, asking=asking)
+    end = await run_session(run, work)
     if asking.unanswered:
-        waited = stage.run.settings.limits.ask_timeout_seconds if stage.request.interactive else 0
+        waited = run.settings.limits.ask_timeout_seconds if run.request.interactive else 0
         return end or waiting_for_answer(asking.unanswered, waited=waited)
-    await withdraw_open_questions(stage.run)
-    names = [spec.name for spec in await read_specs(stage)]
-    await stage.run.project_state.transact(lambda docs: with_specs(docs, names))
-    specs = await asyncio.to_thread(stage.run.project.request_specs)
-    stage.run.emit(
+    await withdraw_open_questions(run)
+    names = [spec.name for spec in await read_specs(run)]
+    await run.project_state.transact(lambda docs: with_specs(docs, names))
+    specs = await asyncio.to_thread(run.project.request_specs)
+    run.emit(
         ev.SpecsChecked(
             valid=tuple(s.name for s in specs if not s.problems()),
             problems={s.name: s.problems() for s in specs if s.problems()},

@@ -10,14 +10,11 @@ from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Question
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.outcomes import IterationOutcome
-from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
-from ralph_tui.engine.context import RunContext, SpecFor, session_meter
-from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.context import RunContext, session_meter
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.ports import QuestionReply, TurnEnded
 from ralph_tui.engine.decisions.ask_person import QuestionChannel
-from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import guidance_section
 from ralph_tui.engine.session.iteration_result import (
@@ -28,7 +25,6 @@ from ralph_tui.engine.session.iteration_result import (
 from ralph_tui.engine.session.learnings import record_learning
 from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.engine.session.turns import Conversation, InterruptReason, describe_interrupt
-from ralph_tui.store.project import Documents
 
 Handler = Callable[[rt.ToolInput], Awaitable[ToolAnswer]]
 OnOutput = Callable[[ToolCall, ToolOutput], Awaitable[None]]
@@ -39,45 +35,49 @@ Missing = Callable[[], Awaitable[str | None]]
 MAX_REMINDERS = 3
 
 
+@dataclass(frozen=True)
+class PhaseWork:
+    """What one session of a phase without tasks works on.
+
+    Attributes:
+        why: The reason for the session, for the person.
+        missing: Returns what the phase still lacks.
+        handlers: Answer the phase's own `ralph_*` tools; one that submits the result ends the turn.
+        asking: Asks the person the model's questions; None if no one is asked.
+        findings: Counts the findings that a finished phase sends back to building.
+    """
+
+    prompt: str
+    why: str
+    missing: Missing
+    handlers: Mapping[str, Handler]
+    asking: QuestionChannel | None = None
+    on_output: OnOutput | None = None
+    findings: Callable[[], int] = lambda: 0
+
+
 class PhaseSupervisor(SessionSupervisor):
     """Supervises the agent in a phase without tasks."""
 
-    def __init__(
-        self,
-        run: RunContext,
-        *,
-        missing: Missing,
-        handlers: Mapping[str, Handler],
-        asking: QuestionChannel | None = None,
-        ends_turn: frozenset[str] = frozenset(),
-        on_output: OnOutput | None = None,
-    ) -> None:
-        """Serve the tools of a phase.
-
-        Args:
-            asking: Asks the person the model's questions; None if no one is asked.
-            ends_turn: The `ralph_*` tools that end the turn if nothing is missing.
-        """
+    def __init__(self, run: RunContext, work: PhaseWork) -> None:
         super().__init__(run)
-        self._missing = missing
+        self._work = work
         self._handlers = {
             "ralph_append_learning": self._learn,
             "ralph_get_plan_summary": self._summarize_plan,
-            **handlers,
+            **work.handlers,
         }
-        self._asking = asking
-        self._ends_turn = {f"mcp__ralph__{name}" for name in ends_turn}
-        self._on_output = on_output
         self._reminders = 0
 
     @property
     def unanswered(self) -> bool:
         """Whether a question was left open because no one is there to answer it."""
-        return self._asking is not None and bool(self._asking.unanswered)
+        return self._work.asking is not None and bool(self._work.asking.unanswered)
 
     @property
     def waiting_for_person(self) -> bool:
-        return (self._asking is not None and self._asking.waiting) or super().waiting_for_person
+        asking = self._work.asking
+        return (asking is not None and asking.waiting) or super().waiting_for_person
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         given = rt.parse(name, arguments)
@@ -89,17 +89,17 @@ class PhaseSupervisor(SessionSupervisor):
 
     async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
         """End the turn after the tool that submits the result, if nothing is missing."""
-        if self._on_output is not None and output != ToolOutput():
-            await self._on_output(call, output)
-        done = call.name in self._ends_turn and await self._missing() is None
-        return "The phase is complete." if done else ""
+        if self._work.on_output is not None and output != ToolOutput():
+            await self._work.on_output(call, output)
+        submits = call.name.startswith("mcp__ralph__ralph_submit_")
+        return "The phase is complete." if submits and await self._work.missing() is None else ""
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        if self._asking is None:
+        if self._work.asking is None:
             return QuestionReply(
                 refused="Questions are not possible in this phase. Decide yourself."
             )
-        return await self._asking.ask(questions)
+        return await self._work.asking.ask(questions)
 
     async def on_stop(self, last_message: str) -> str | None:
         """Remind the model of what the phase still lacks, up to `MAX_REMINDERS` times."""
@@ -107,7 +107,7 @@ class PhaseSupervisor(SessionSupervisor):
         if self._reminders >= MAX_REMINDERS or self.ending:
             return None
         self._reminders += 1
-        return await self._missing()
+        return await self._work.missing()
 
     async def _learn(self, given: rt.ToolInput) -> ToolAnswer:
         assert isinstance(given, rt.Learning)
@@ -117,57 +117,30 @@ class PhaseSupervisor(SessionSupervisor):
         return rt.plan_summary(self._run.docs.plan)
 
 
-@dataclass(frozen=True)
-class Stage:
-    """A running phase: the run's context, its limits and what the phase needs."""
-
-    run: RunContext
-    run_limits: RunLimits
-    spec_for: SpecFor
-    request: RunRequest
-    phase: Phase
-
-    @property
-    def docs(self) -> Documents:
-        return self.run.docs
-
-
-async def run_session(
-    stage: Stage,
-    supervisor: PhaseSupervisor,
-    *,
-    prompt: str,
-    missing: Missing,
-    why: str,
-    findings: Callable[[], int] = lambda: 0,
-) -> End | None:
-    """Run one session; return an end if the run must stop.
-
-    Args:
-        missing: Returns what the phase still lacks, or None.
-        findings: Counts the findings that a finished phase sends back to building.
-    """
-    run, run_limits, phase = stage.run, stage.run_limits, stage.phase
+async def run_session(run: RunContext, work: PhaseWork) -> End | None:
+    """Run one session; return an end if the run must stop."""
+    supervisor, phase = PhaseSupervisor(run, work), run.phase
     docs, guidance = await begin_iteration(run)
     number = docs.state.iteration_count
-    prompt += guidance_section([injection.guidance for injection in guidance or ()])
+    told = guidance_section([injection.guidance for injection in guidance or ()])
+    prompt = work.prompt + told
     run.emit(
         ev.IterationStarted(
             iteration=number,
             task_id=phase.value,
             title=f"{phase.value.capitalize()}",
-            why=why,
+            why=work.why,
             prompt_chars=len(prompt),
         )
     )
-    meter = session_meter(run, run_limits.costs())
-    spec = stage.spec_for(meter.costs.remaining(meter.limits))
+    meter = session_meter(run)
+    spec = run.spec_for(meter.costs.remaining(meter.limits))
     seconds = run.settings.phases.building.iteration_timeout_seconds
-    await run.gate.begin("", stage.docs.plan.tasks)
+    await run.gate.begin("", run.docs.plan.tasks)
     async with Conversation(run, supervisor, spec, meter, seconds=seconds) as conversation:
         ended = await conversation.run_turn(prompt)
-    lacking = await missing()
-    sent_back = findings() if lacking is None else 0
+    lacking = await work.missing()
+    sent_back = work.findings() if lacking is None else 0
     result = conversation.with_usage(
         _result(ended, conversation.interrupted, lacking, supervisor.ending, sent_back)
     )
@@ -178,9 +151,9 @@ async def run_session(
         )
     await conversation.session.close()
     await run.gate.end()
-    run_limits.done += 1
+    run.limits.done += 1
     await record_iteration(run, number, phase.value, result, phase=phase)
-    return await run_limits.after(result.failure)
+    return await run.limits.after(result.failure)
 
 
 def _result(

@@ -8,11 +8,12 @@ from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import DECISIONS
 from ralph_tui.domain.tool_calls import ToolAnswer
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import Addition
 from ralph_tui.engine.core.outcome import End, complete_end
 from ralph_tui.engine.decisions.ask_person import clear_decision, with_approval
 from ralph_tui.engine.phases.opening_prompts import prompt_of_additions
-from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
+from ralph_tui.engine.phases.phase_session import Handler, PhaseWork, run_session
 from ralph_tui.engine.phases.planning import decide_plan, take_tasks
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
@@ -35,21 +36,21 @@ def require_extensible(docs: Documents) -> None:
     raise PlanError(message, "Continue with `ralph run` first.")
 
 
-async def run(stage: Stage, addition: Addition) -> End:
+async def add_to_plan(run: RunContext, addition: Addition) -> End:
     """Plan the additions until the person approves them; a rejection removes them again."""
     feedback = ""
     while True:
-        session = _Additions(stage, addition)
-        end = await stage.run_limits.reason_to_stop() or await session.run(feedback)
+        session = _Additions(run, addition)
+        end = await run.limits.reason_to_stop() or await session.run(feedback)
         if end is not None:
             return end
         if not session.added:
             continue
-        decided = await decide_plan(stage, session.summary)
+        decided = await decide_plan(run, session.summary)
         if isinstance(decided, End):
             return decided
         if decided.approved:
-            await clear_decision(stage.run)
+            await clear_decision(run)
             return complete_end(session.summary.rstrip(". "), "Continue with `ralph build`.")
         feedback = decided.reason or "The person is not satisfied with the new tasks."
         await session.remove_added()
@@ -58,8 +59,8 @@ async def run(stage: Stage, addition: Addition) -> End:
 class _Additions:
     """Runs one session and keeps track of the tasks it has added."""
 
-    def __init__(self, stage: Stage, addition: Addition) -> None:
-        self._stage = stage
+    def __init__(self, run: RunContext, addition: Addition) -> None:
+        self._run = run
         self._addition = addition
         self.added: tuple[str, ...] = ()
 
@@ -68,23 +69,21 @@ class _Additions:
         return _summary(self.added)
 
     async def run(self, feedback: str) -> End | None:
-        stage = self._stage
-        supervisor = PhaseSupervisor(
-            stage.run,
-            missing=self._missing,
-            handlers={"ralph_submit_plan": self._submit, "ralph_add_task": _one_at_a_time},
-            ends_turn=frozenset({"ralph_submit_plan"}),
-        )
+        run = self._run
         prompt = await asyncio.to_thread(
             prompt_of_additions,
-            stage.run.project,
-            stage.docs,
-            stage.run.settings.phases.planning,
+            run.project,
+            run.docs,
+            run.settings.phases.planning,
             self._addition,
             feedback,
         )
         why = "you requested other tasks" if feedback else f"planning {self._addition.source}"
-        return await run_session(stage, supervisor, prompt=prompt, missing=self._missing, why=why)
+        handlers: dict[str, Handler] = {
+            "ralph_submit_plan": self._submit,
+            "ralph_add_task": _one_at_a_time,
+        }
+        return await run_session(run, PhaseWork(prompt, why, self._missing, handlers))
 
     async def remove_added(self) -> None:
         """Remove the rejected tasks from the plan, and clear the decision."""
@@ -95,7 +94,7 @@ class _Additions:
             plan = docs.plan.model_copy(update={"tasks": tasks})
             return with_approval(docs.replacing(plan=plan), None)
 
-        await self._stage.run.project_state.transact(change, "you rejected it")
+        await self._run.project_state.transact(change, "you rejected it")
 
     async def _missing(self) -> str | None:
         return None if self.added else _NOT_YET
@@ -105,9 +104,7 @@ class _Additions:
         if self.added:
             return rt.error("The tasks are already added. Stop now. The person reviews them.")
         ids = tuple(task.id for task in given.tasks)
-        refused = await take_tasks(
-            self._stage, given.tasks, new=_summary(ids), problems=_id_problems
-        )
+        refused = await take_tasks(self._run, given.tasks, new=_summary(ids), problems=_id_problems)
         if refused:
             return rt.error(
                 "NOT YET:\n" + bullets(refused) + "\nCorrect this and submit all new tasks again."

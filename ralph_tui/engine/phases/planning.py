@@ -9,6 +9,7 @@ from ralph_tui.domain.events import PLANNED
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, plan_size
 from ralph_tui.domain.project_state import DECISIONS, REASONED, Approval, ApprovalKind, Phase
 from ralph_tui.domain.tool_calls import ToolAnswer
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.approved_content import Content, plan_content
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, stopped_end
@@ -21,7 +22,7 @@ from ralph_tui.engine.decisions.ask_person import (
 )
 from ralph_tui.engine.phases.build_loop import require_workable, take_baseline
 from ralph_tui.engine.phases.opening_prompts import prompt_of_planning
-from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
+from ralph_tui.engine.phases.phase_session import Handler, PhaseWork, run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.engine.verification.coverage import (
@@ -37,21 +38,21 @@ from ralph_tui.engine.verification.evidence.allowed_changes import (
 from ralph_tui.store.project import Documents, Outcome
 
 
-async def run(stage: Stage, feedback: str = "") -> End | None:
+async def make_plan(run: RunContext, feedback: str = "") -> End | None:
     """Work until the person approves a plan; return an end, or None to continue with building.
 
     With feedback, an existing plan is replaced.
     """
-    feedback = feedback_on_plan(stage.docs, stage.request, feedback)
+    feedback = feedback_on_plan(run.docs, run.request, feedback)
     while True:
-        if feedback or lacks_plan(stage.docs.plan):
-            end = await stage.run_limits.reason_to_stop() or await _run_session(stage, feedback)
+        if feedback or lacks_plan(run.docs.plan):
+            end = await run.limits.reason_to_stop() or await _run_session(run, feedback)
             if end is not None:
                 return end
-        if lacks_plan(stage.docs.plan):
+        if lacks_plan(run.docs.plan):
             continue
-        require_workable(stage.docs.plan)
-        decided = await decide_plan(stage)
+        require_workable(run.docs.plan)
+        decided = await decide_plan(run)
         if isinstance(decided, End):
             return decided
         if decided.approved:
@@ -59,21 +60,21 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
         feedback = decided.reason or "The person is not satisfied with the plan."
 
 
-async def decide_plan(stage: Stage, new: str = "") -> Approval | End:
+async def decide_plan(run: RunContext, new: str = "") -> Approval | End:
     """Ask the person to approve the current plan; `new` describes what is new in it."""
-    rules = await asyncio.to_thread(stage.run.gate.rules)
-    lacking = uncovered(stage.docs.plan, stage.run.settings.phases.building, rules)
+    rules = await asyncio.to_thread(run.gate.rules)
+    lacking = uncovered(run.docs.plan, run.settings.phases.building, rules)
     try:
-        named = await take_baseline(stage.run)
+        named = await take_baseline(run)
     except SetupError as error:  # raised again by the build
         named = error.message
-    summary = new + _summary(stage, stage.docs.plan, rules)
+    summary = new + _summary(run, run.docs.plan, rules)
     summary = f"{summary.rstrip('.')}. {named}" if named else summary
 
     async def content() -> Content:
-        return plan_content(stage.docs.plan)
+        return plan_content(run.docs.plan)
 
-    decided = await decide(stage.run, stage.request, ApprovalKind.PLAN, summary, content=content)
+    decided = await decide(run, ApprovalKind.PLAN, summary, content=content)
     agreed = isinstance(decided, Approval) and decided.approved and decided.decided_by != UNSEEN
     if agreed:
 
@@ -81,20 +82,20 @@ async def decide_plan(stage: Stage, new: str = "") -> Approval | End:
             plan = allowing_check_changes(allowing_unverified(docs.plan, lacking))
             return docs if plan == docs.plan else docs.replacing(plan=plan)
 
-        await stage.run.project_state.transact(change, "you approved the plan")
+        await run.project_state.transact(change, "you approved the plan")
     return decided
 
 
-async def end_unless_approved(stage: Stage) -> End | None:
+async def end_unless_approved(run: RunContext) -> End | None:
     """Return an end if the model's plan must not be built; None if the person approved it."""
-    asked = stage.docs.state.decision
+    asked = run.docs.state.decision
     if asked is None or asked.kind is not ApprovalKind.PLAN:
         return None
-    decided = await decide_plan(stage)
+    decided = await decide_plan(run)
     if isinstance(decided, End):
         return decided
     if decided.approved:
-        await clear_decision(stage.run)
+        await clear_decision(run)
         return None
     return rejected_end(decided.reason or "no reason was given")
 
@@ -123,9 +124,9 @@ def feedback_on_plan(docs: Documents, request: RunRequest, feedback: str = "") -
     )
 
 
-def _summary(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> str:
+def _summary(run: RunContext, plan: ImplementationPlan, rules: GateRules) -> str:
     summary = plan_size(plan.tasks)
-    if lacking := uncovered(plan, stage.run.settings.phases.building, rules):
+    if lacking := uncovered(plan, run.settings.phases.building, rules):
         who = "It" if len(lacking) == 1 else "They"
         summary += f". {uncovered_notice(lacking)} {who} would complete as unverified."
     return " ".join((summary, *plan_notices(plan)))
@@ -135,23 +136,23 @@ def lacks_plan(plan: ImplementationPlan) -> bool:
     return all(task.status is TaskStatus.COMPLETE for task in plan.tasks)
 
 
-async def _run_session(stage: Stage, feedback: str) -> End | None:
+async def _run_session(run: RunContext, feedback: str) -> End | None:
     submitted = False
     if feedback:
-        await asyncio.to_thread(stage.run.project.archive_plan)
+        await asyncio.to_thread(run.project.archive_plan)
 
     async def missing() -> str | None:
         if feedback and not submitted:
             return "Submit the changed plan with ralph_submit_plan."
-        problems = " ".join(problem.message for problem in stage.docs.plan.problems())
-        if problems or not lacks_plan(stage.docs.plan):
+        problems = " ".join(problem.message for problem in run.docs.plan.problems())
+        if problems or not lacks_plan(run.docs.plan):
             return problems or None
         return "There is no plan yet. Submit it with ralph_submit_plan."
 
     async def submit(given: rt.ToolInput) -> ToolAnswer:
         nonlocal submitted
         assert isinstance(given, rt.SubmitPlan)
-        if refused := await take_tasks(stage, given.tasks, replaces=True):
+        if refused := await take_tasks(run, given.tasks, replaces=True):
             return rt.error(
                 "NOT YET:\n" + bullets(refused) + "\nCorrect this and submit all tasks again."
             )
@@ -164,30 +165,25 @@ async def _run_session(stage: Stage, feedback: str) -> End | None:
         nonlocal submitted
         assert isinstance(given, rt.NewTask)
         replaces = bool(feedback) and not submitted
-        if refused := await take_tasks(stage, (given,), replaces=replaces):
+        if refused := await take_tasks(run, (given,), replaces=replaces):
             return rt.error(" ".join(refused))
         submitted = True
         return rt.answer({"added": given.id})
 
-    supervisor = PhaseSupervisor(
-        stage.run,
-        missing=missing,
-        handlers={"ralph_submit_plan": submit, "ralph_add_task": add},
-        ends_turn=frozenset({"ralph_submit_plan"}),
-    )
     prompt = await asyncio.to_thread(
         prompt_of_planning,
-        stage.run.project,
-        stage.docs,
-        stage.run.settings.phases.planning,
+        run.project,
+        run.docs,
+        run.settings.phases.planning,
         feedback,
     )
     why = "you requested changes" if feedback else "making a plan from the specs"
-    return await run_session(stage, supervisor, prompt=prompt, missing=missing, why=why)
+    handlers: dict[str, Handler] = {"ralph_submit_plan": submit, "ralph_add_task": add}
+    return await run_session(run, PhaseWork(prompt, why, missing, handlers))
 
 
 async def take_tasks(
-    stage: Stage,
+    run: RunContext,
     given: Sequence[rt.NewTask],
     *,
     replaces: bool = False,
@@ -203,9 +199,9 @@ async def take_tasks(
         new: What is new in the plan, for the person who approves it.
         problems: Returns more reasons to refuse the tasks.
     """
-    rules = await asyncio.to_thread(stage.run.gate.rules)
+    rules = await asyncio.to_thread(run.gate.rules)
     tasks = tuple(Task.model_validate(task.model_dump()) for task in given)
-    settings = stage.run.settings.phases.planning
+    settings = run.settings.phases.planning
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
         kept = [t for t in docs.plan.tasks if t.status is TaskStatus.COMPLETE or not replaces]
@@ -213,11 +209,11 @@ async def take_tasks(
         refused = tuple(problems(docs.plan, tasks) or plan_problems(plan, tasks, settings))
         if refused:
             return Outcome(docs, refused)
-        summary, about = new + _summary(stage, plan, rules), plan_content(plan)
-        asked = requested(ApprovalKind.PLAN, summary, about, stage.run.clock())
+        summary, about = new + _summary(run, plan, rules), plan_content(plan)
+        asked = requested(ApprovalKind.PLAN, summary, about, run.clock())
         return Outcome(with_approval(docs.replacing(plan=plan), asked), ())
 
-    return (await stage.run.project_state.transact_returning(change, PLANNED)).value
+    return (await run.project_state.transact_returning(change, PLANNED)).value
 
 
 def plan_problems(

@@ -19,11 +19,12 @@ from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
 from ralph_tui.domain.verification.verification import ReceiptStatus
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.approved_content import Content, changes, result_content
 from ralph_tui.engine.core.outcome import End, complete_end, stopped_end, unverified_clause
 from ralph_tui.engine.decisions.ask_person import clear_decision, decide
 from ralph_tui.engine.phases.opening_prompts import prompt_of_validation
-from ralph_tui.engine.phases.phase_session import PhaseSupervisor, Stage, run_session
+from ralph_tui.engine.phases.phase_session import PhaseWork, run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.store.project import Documents, Project
@@ -94,22 +95,22 @@ class BackToBuilding(StrEnum):
     REOPENED = "the check of a finished task fails again"
 
 
-async def run(stage: Stage) -> End | BackToBuilding:
+async def validate(run: RunContext) -> End | BackToBuilding:
     """Validate once; return an end, or why to go back to building, with a task for each failure.
 
     If the person was shown a report and nothing has changed since, that report is used again.
     """
-    if await turn_rejection_into_task(stage):
+    if await turn_rejection_into_task(run):
         return BackToBuilding.REJECTED
-    number = stage.docs.state.validation_round + 1
-    shown = await _unchanged_report(stage)
+    number = run.docs.state.validation_round + 1
+    shown = await _unchanged_report(run)
     if shown is not None:
-        return await _approve(stage, shown)
-    report = await _report(stage, number)
+        return await _approve(run, shown)
+    report = await _report(run, number)
     if isinstance(report, End):
         return report
-    await asyncio.to_thread(stage.run.project.write_report, report)
-    stage.run.emit(
+    await asyncio.to_thread(run.project.write_report, report)
+    run.emit(
         ev.ValidationFinished(
             round=number,
             passed=report.passed,
@@ -118,14 +119,14 @@ async def run(stage: Stage) -> End | BackToBuilding:
         )
     )
     if not report.passed:
-        return await _repair(stage, report, number)
+        return await _repair(run, report, number)
     checked = any(receipt.status is ReceiptStatus.PASSED for receipt in report.checks)
-    if checked and not stage.run.settings.phases.validation.require_human_approval:
-        await _reset_rounds(stage)
-        return complete_end(f"{report.proof}{unverified_clause(stage.docs.plan)}")
+    if checked and not run.settings.phases.validation.require_human_approval:
+        await _reset_rounds(run)
+        return complete_end(f"{report.proof}{unverified_clause(run.docs.plan)}")
     if not checked:
-        stage.run.emit(ev.Notice(level="warning", text=UNCHECKED))
-    return await _approve(stage, report)
+        run.emit(ev.Notice(level="warning", text=UNCHECKED))
+    return await _approve(run, report)
 
 
 async def shown_report(project: Project, docs: Documents) -> tuple[ValidationReport | None, str]:
@@ -139,24 +140,24 @@ async def shown_report(project: Project, docs: Documents) -> tuple[ValidationRep
     return report, changes(asked.content, await result_content(project, report))
 
 
-async def _unchanged_report(stage: Stage) -> ValidationReport | None:
-    report, news = await shown_report(stage.run.project, stage.docs)
-    asked = stage.docs.state.decision
+async def _unchanged_report(run: RunContext) -> ValidationReport | None:
+    report, news = await shown_report(run.project, run.docs)
+    asked = run.docs.state.decision
     if report is None or asked is None or not news:
         return report
     what = "you approved the result" if asked.approved else "you were asked"
     text = f"Validating again. Changed since {what}: {news}."
-    stage.run.emit(ev.Notice(level="info", text=text))
+    run.emit(ev.Notice(level="info", text=text))
     return None
 
 
-async def turn_rejection_into_task(stage: Stage) -> bool:
+async def turn_rejection_into_task(run: RunContext) -> bool:
     """Turn the person's rejection of the result into a task, once; return whether there was one."""
-    rejected = await asyncio.to_thread(rejected_result, stage.run.project, stage.docs)
+    rejected = await asyncio.to_thread(rejected_result, run.project, run.docs)
     if rejected is None:
         return False
     task, number = rejected
-    await _send_back(stage, (task,), number)
+    await _send_back(run, (task,), number)
     return True
 
 
@@ -171,46 +172,44 @@ def rejected_result(project: Project, docs: Documents) -> tuple[Task, int] | Non
     return rejection_task(reason, number, docs.plan), number
 
 
-async def _approve(stage: Stage, report: ValidationReport) -> End | BackToBuilding:
+async def _approve(run: RunContext, report: ValidationReport) -> End | BackToBuilding:
     summary = report.summary or report.proof
     if report.observations_summary:
         summary += f" ({report.observations_summary}: see .ralph/validation_report.json)"
-    summary += unverified_clause(stage.docs.plan)
+    summary += unverified_clause(run.docs.plan)
 
     async def content() -> Content:
-        return await result_content(stage.run.project, report)
+        return await result_content(run.project, report)
 
-    decided = await decide(
-        stage.run, stage.request, ApprovalKind.VALIDATION, summary, content=content
-    )
+    decided = await decide(run, ApprovalKind.VALIDATION, summary, content=content)
     if isinstance(decided, End):
         return decided
     if decided.approved:
-        await _reset_rounds(stage)
-        if stage.request.only is stage.phase:  # `ralph validate` validates each time
-            await clear_decision(stage.run)
-        unverified = unverified_clause(stage.docs.plan)
+        await _reset_rounds(run)
+        if run.request.only is run.phase:  # `ralph validate` validates each time
+            await clear_decision(run)
+        unverified = unverified_clause(run.docs.plan)
         return complete_end(f"validated and approved by {decided.whom}{unverified}")
-    await turn_rejection_into_task(stage)
+    await turn_rejection_into_task(run)
     return BackToBuilding.REJECTED
 
 
-async def _repair(stage: Stage, report: ValidationReport, number: int) -> End | BackToBuilding:
-    max_rounds = stage.run.settings.phases.validation.max_rounds
-    await _send_back(stage, repair_tasks(report, stage.docs.plan), number)
+async def _repair(run: RunContext, report: ValidationReport, number: int) -> End | BackToBuilding:
+    max_rounds = run.settings.phases.validation.max_rounds
+    await _send_back(run, repair_tasks(report, run.docs.plan), number)
     if number >= max_rounds:
-        await _reset_rounds(stage)
+        await _reset_rounds(run)
         failures = "; ".join(one_line(f, 120) for f in report.failures()[:3])
         reason = f"validation failed {number} time{'s' if number > 1 else ''}: {failures}"
         return stopped_end(reason, "See .ralph/validation_report.json. Each failure is now a task.")
     return BackToBuilding.FOUND
 
 
-async def _send_back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None:
+async def _send_back(run: RunContext, tasks: tuple[Task, ...], number: int) -> None:
     def change(docs: Documents) -> Documents:
         return with_repair_tasks(docs, tasks, number)
 
-    await stage.run.project_state.transact(change, "found by validation")
+    await run.project_state.transact(change, "found by validation")
 
 
 def with_repair_tasks(docs: Documents, tasks: tuple[Task, ...], number: int) -> Documents:
@@ -220,8 +219,8 @@ def with_repair_tasks(docs: Documents, tasks: tuple[Task, ...], number: int) -> 
     return counted.replacing(plan=docs.plan.adding(new))
 
 
-async def _reset_rounds(stage: Stage) -> None:
-    await stage.run.project_state.transact(lambda docs: docs.with_state(validation_round=0))
+async def _reset_rounds(run: RunContext) -> None:
+    await run.project_state.transact(lambda docs: docs.with_state(validation_round=0))
 
 
 class _ReportReceiver:
@@ -251,37 +250,31 @@ class _ReportReceiver:
         return rt.answer({"accepted": True, "next": "Stop now."})
 
 
-async def _report(stage: Stage, number: int) -> ValidationReport | End:
+async def _report(run: RunContext, number: int) -> ValidationReport | End:
     specs = tuple(
-        spec for spec in await asyncio.to_thread(stage.run.project.request_specs) if spec.criteria
+        spec for spec in await asyncio.to_thread(run.project.request_specs) if spec.criteria
     )
-    checks = await stage.run.gate.run(checks_task(specs), "validation")
-    report = ValidationReport(round=number, created_at=stage.run.clock(), checks=checks.receipts)
+    checks = await run.gate.run(checks_task(specs), "validation")
+    report = ValidationReport(round=number, created_at=run.clock(), checks=checks.receipts)
     if not specs:
         return report
     receiver = _ReportReceiver(report, specs)
-    images = ValidationImages(stage.run.project, number)
+    images = ValidationImages(run.project, number)
     while receiver.report is None:
-        end = await stage.run_limits.reason_to_stop()
+        end = await run.limits.reason_to_stop()
         if end is not None:
             return end
-        supervisor = PhaseSupervisor(
-            stage.run,
+        work = PhaseWork(
+            prompt=await asyncio.to_thread(
+                prompt_of_validation, run.project, run.docs, report, specs
+            ),
+            why=f"round {number}: checking the result against the specs",
             missing=receiver.missing,
             handlers={"ralph_submit_report": receiver.submit},
-            ends_turn=frozenset({"ralph_submit_report"}),
             on_output=images.take,
-        )
-        end = await run_session(
-            stage,
-            supervisor,
-            prompt=await asyncio.to_thread(
-                prompt_of_validation, stage.run.project, stage.docs, report, specs
-            ),
-            missing=receiver.missing,
-            why=f"round {number}: checking the result against the specs",
             findings=receiver.findings,
         )
+        end = await run_session(run, work)
         if end is not None:
             return end
     return receiver.report.model_copy(update={"seen": images.seen})

@@ -10,7 +10,7 @@ from ralph_tui.engine.commits.readiness import WorkPlace, work_place
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.prompts.prompts import check_template
-from ralph_tui.engine.run.phase_order import can_ask, first_phase
+from ralph_tui.engine.run.phase_order import first_phase
 from ralph_tui.engine.run.webhook import webhook_of
 from ralph_tui.engine.safety.phase_extensions import check_extras
 from ralph_tui.engine.steps.around_work import check_steps
@@ -41,7 +41,7 @@ def require_verifiable(
     project: Project, docs: Documents, settings: Settings, request: RunRequest, phase: Phase
 ) -> None:
     """Refuse a plan with tasks that no check can verify, if no one can be asked about them."""
-    if phase is Phase.BUILDING and not can_ask(request):
+    if phase is Phase.BUILDING and not request.answerable:
         rules = ChecksOfRun(project.root, settings).rules()
         require_checks(uncovered(docs.plan, settings.phases.building, rules))
 

@@ -38,7 +38,7 @@ from ralph_tui.engine.phases.opening_prompts import (
 )
 from ralph_tui.engine.prompts.prompts import guidance_section
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work, require_verifiable
-from ralph_tui.engine.run.phase_order import WHY_NEXT, can_ask, chosen_phase
+from ralph_tui.engine.run.phase_order import WHY_NEXT, chosen_phase
 from ralph_tui.engine.run.startup import as_begun
 from ralph_tui.engine.session.iteration_result import with_iteration_begun
 from ralph_tui.engine.session.spec import model_of
@@ -308,7 +308,7 @@ class _Preview:
                 return decided
         rules = await asyncio.to_thread(self._rules)
         lacking = uncovered(self._docs.plan, self._settings.phases.building, rules)
-        if lacking and not can_ask(self._request):
+        if lacking and not self._request.answerable:
             require_checks(lacking)
         if lacking:
             return self._next_run(

@@ -1,14 +1,14 @@
 """Take a run through its phases: decide each transition and report the reason."""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, complete_end, stopped_end
 from ralph_tui.engine.decisions.ask_person import decide
@@ -16,7 +16,6 @@ from ralph_tui.engine.limits.open_breaker import change_breaker
 from ralph_tui.engine.phases import compaction, discovery, plan_additions, planning, validation
 from ralph_tui.engine.phases.build_loop import BuildLoop, require_workable, take_baseline
 from ralph_tui.engine.phases.finished_work import FinishedWork
-from ralph_tui.engine.phases.phase_session import Stage
 from ralph_tui.engine.session.prompt_memory import phase_decisions
 from ralph_tui.engine.steps.around_work import StepsAroundWork
 from ralph_tui.engine.verification.coverage import (
@@ -28,8 +27,8 @@ from ralph_tui.engine.verification.coverage import (
 )
 from ralph_tui.store.project import Documents, Project
 
-StageMaker = Callable[[Phase], AbstractAsyncContextManager[Stage]]
-"""Opens a phase with its guard and tools; they are closed when the phase is over."""
+ContextOf = Callable[[Phase], Awaitable[RunContext]]
+"""Returns the context of a phase, with its guard and tools."""
 
 _NEXT = {Phase.DISCOVERY: Phase.PLANNING, Phase.PLANNING: Phase.BUILDING}
 WHY_NEXT = {
@@ -91,12 +90,9 @@ def chosen_phase(
 class PhaseOrder:
     """Runs phases until the request is fulfilled or there is a reason to stop."""
 
-    def __init__(
-        self, stages: StageMaker, request: RunRequest, *, has_specs: Callable[[], bool]
-    ) -> None:
-        self._stages = stages
+    def __init__(self, context_of: ContextOf, request: RunRequest) -> None:
+        self._context_of = context_of
         self._request = request
-        self._has_specs = has_specs
         self._has_replanned = False
         self._feedback = ""
         self._back_reason = ""
@@ -105,28 +101,27 @@ class PhaseOrder:
 
     async def run(self, phase: Phase) -> End:
         while True:
-            async with self._stages(phase) as stage:
-                outcome = await self._run_phase(stage)
-                if isinstance(outcome, End):
-                    if outcome.status is LoopStatus.COMPLETE and not self._request.is_aside:
-                        await _write_phase_memory(stage)
-                    if stage.phase is Phase.BUILDING:
-                        return await _steps_around_work(stage).at_end(outcome)
-                    break
-                await _write_phase_memory(stage)
-                why, self._back_reason = self._back_reason or WHY_NEXT[outcome], ""
-                await _move(stage, outcome, why)
+            run = await self._context_of(phase)
+            outcome = await self._run_phase(run)
+            if isinstance(outcome, End):
+                break
+            await _write_phase_memory(run)
+            why, self._back_reason = self._back_reason or WHY_NEXT[outcome], ""
+            await _move(run, outcome, why)
             phase = outcome
-        if not self._has_built:
-            return outcome
-        async with self._stages(Phase.BUILDING) as stage:
-            return await _steps_around_work(stage).at_end(outcome)
+        if outcome.status is LoopStatus.COMPLETE and not self._request.is_aside:
+            await _write_phase_memory(run)
+        if run.phase is not Phase.BUILDING:
+            if not self._has_built:
+                return outcome
+            run = await self._context_of(Phase.BUILDING)
+        return await StepsAroundWork(run).at_end(outcome)
 
-    async def _run_phase(self, stage: Stage) -> End | Phase:
-        if stage.phase is Phase.BUILDING:
-            return await self._build(stage)
-        if stage.phase is Phase.VALIDATION:
-            verdict = await self._validate(stage)
+    async def _run_phase(self, run: RunContext) -> End | Phase:
+        if run.phase is Phase.BUILDING:
+            return await self._build(run)
+        if run.phase is Phase.VALIDATION:
+            verdict = await self._validate(run)
             if isinstance(verdict, End):
                 return verdict
             self._back_reason = verdict.value
@@ -135,57 +130,48 @@ class PhaseOrder:
             )
         if not self._request.is_aside and not self._has_started:
             self._has_started = True
-            await take_baseline(stage.run, with_tasks=False)
+            await take_baseline(run, with_tasks=False)
         if (addition := self._request.addition) is not None:
-            return await plan_additions.run(stage, addition)
+            return await plan_additions.add_to_plan(run, addition)
         if self._request.compacts:
-            return await compaction.run(stage)
-        if stage.phase is Phase.DISCOVERY:
-            end = await discovery.run(stage)
+            return await compaction.compact(run)
+        if run.phase is Phase.DISCOVERY:
+            end = await discovery.discover(run)
         else:
             feedback, self._feedback = self._feedback, ""
-            end = await planning.run(stage, feedback)
+            end = await planning.make_plan(run, feedback)
         if end is not None:
             return end
         if self._request.only is None:
-            return _NEXT[stage.phase]
-        return await _leave_single_phase(stage)
+            return _NEXT[run.phase]
+        return await _leave_single_phase(run)
 
-    async def _validate(self, stage: Stage) -> End | validation.BackToBuilding:
+    async def _validate(self, run: RunContext) -> End | validation.BackToBuilding:
         """Validate the result, unless a check of a finished task fails again."""
-        if await self._finished.reopen(stage.run):
+        if await self._finished.reopen(run):
             return validation.BackToBuilding.REOPENED
-        return await validation.run(stage)
+        return await validation.validate(run)
 
-    async def _build(self, stage: Stage) -> End | Phase:
-        await validation.turn_rejection_into_task(stage)
-        refused = await planning.end_unless_approved(stage) or await allow_unverified(stage)
+    async def _build(self, run: RunContext) -> End | Phase:
+        await validation.turn_rejection_into_task(run)
+        refused = await planning.end_unless_approved(run) or await allow_unverified(run)
         if refused is not None:
             return refused
         self._has_built = True
-        finished, steps = self._finished, _steps_around_work(stage)
-        loop = BuildLoop(
-            stage.run,
-            stage.spec_for,
-            stage.run_limits,
-            finished,
-            steps,
-            request=self._request,
-        )
-        end = await loop.run()
-        if await self._may_replan(end):
+        end = await BuildLoop(run, self._finished).run()
+        if await self._may_replan(run, end):
             self._has_replanned = True
             self._feedback = f"The plan made no progress: {end.reason}. Find another approach."
-            await change_breaker(stage.run, lambda breaker: breaker.reset("replanning"), end.reason)
+            await change_breaker(run, lambda breaker: breaker.reset("replanning"), end.reason)
             self._back_reason = "the plan made no progress"
             return Phase.PLANNING
         alone = self._request.only is not None or self._request.once
         continues = end.status is LoopStatus.COMPLETE and not alone
-        if continues and await asyncio.to_thread(self._has_specs):
+        if continues and await asyncio.to_thread(_has_specs, run.project):
             return Phase.VALIDATION
         return end
 
-    async def _may_replan(self, end: End) -> bool:
+    async def _may_replan(self, run: RunContext, end: End) -> bool:
         """Return whether to replan a run that made no progress.
 
         A run replans at most once, and only if there are specs to plan from and someone can approve the new
@@ -195,31 +181,27 @@ class PhaseOrder:
         wanted = end.remakes_plan and can_approve
         if not wanted or self._has_replanned or self._request.only is not None:
             return False
-        return await asyncio.to_thread(self._has_specs)
+        return await asyncio.to_thread(_has_specs, run.project)
 
 
-def _steps_around_work(stage: Stage) -> StepsAroundWork:
-    return StepsAroundWork(stage.run, stage.run_limits, stage.spec_for)
+def _has_specs(project: Project) -> bool:
+    return any(spec.criteria for spec in project.request_specs())
 
 
-def can_ask(request: RunRequest) -> bool:
-    return request.interactive and not request.no_input
-
-
-async def allow_unverified(stage: Stage) -> End | None:
+async def allow_unverified(run: RunContext) -> End | None:
     """Ask the person about tasks that no check can verify; return an end if they are not allowed."""
-    run, building = stage.run, stage.run.settings.phases.building
+    building = run.settings.phases.building
     rules = await asyncio.to_thread(run.gate.rules)
-    tasks = uncovered(stage.docs.plan, building, rules)
+    tasks = uncovered(run.docs.plan, building, rules)
     if not tasks:
         return None
-    if not can_ask(stage.request):
+    if not run.request.answerable:
         require_checks(tasks)
     summary = (
         f"{uncovered_notice(tasks)} Yes builds them anyway, and they complete as unverified. "
         f"No ends this run. {coverage_hint(tasks)}"
     )
-    decided = await decide(run, stage.request, ApprovalKind.UNVERIFIED, summary)
+    decided = await decide(run, ApprovalKind.UNVERIFIED, summary)
     if isinstance(decided, End):
         return decided
     if not decided.approved:
@@ -230,12 +212,12 @@ async def allow_unverified(stage: Stage) -> End | None:
     return None
 
 
-async def _leave_single_phase(stage: Stage) -> End:
+async def _leave_single_phase(run: RunContext) -> End:
     """Leave a phase that was run alone, so that its result need not be approved again."""
-    following = _NEXT[stage.phase]
-    await _move(stage, following, WHY_NEXT[following])
-    command = {Phase.DISCOVERY: "ralph plan", Phase.PLANNING: "ralph build"}[stage.phase]
-    return complete_end(f"{stage.phase.value} is done", f"Continue with `{command}`.")
+    following = _NEXT[run.phase]
+    await _move(run, following, WHY_NEXT[following])
+    command = {Phase.DISCOVERY: "ralph plan", Phase.PLANNING: "ralph build"}[run.phase]
+    return complete_end(f"{run.phase.value} is done", f"Continue with `{command}`.")
 
 
 def _end_instead_of_building(verdict: validation.BackToBuilding) -> End:
@@ -253,7 +235,7 @@ def _end_instead_of_building(verdict: validation.BackToBuilding) -> End:
     )
 
 
-async def _move(stage: Stage, phase: Phase, reason: str) -> None:
+async def _move(run: RunContext, phase: Phase, reason: str) -> None:
     """Enter the next phase on disk, then report it, so that a crash in between repeats nothing."""
 
     def change(docs: Documents) -> Documents:
@@ -262,27 +244,27 @@ async def _move(stage: Stage, phase: Phase, reason: str) -> None:
         kept = last if last is not None and last.kind is ApprovalKind.VALIDATION else None
         return docs.with_state(current_phase=phase, approval=kept)
 
-    await stage.run.project_state.transact(change)
-    stage.run.emit(ev.PhaseChanged(phase=phase, reason=reason))
+    await run.project_state.transact(change)
+    run.emit(ev.PhaseChanged(phase=phase, reason=reason))
 
 
-async def _write_phase_memory(stage: Stage) -> None:
-    docs = stage.docs
-    project = stage.run.project
+async def _write_phase_memory(run: RunContext) -> None:
+    docs = run.docs
+    project = run.project
     counts = docs.plan.counts()
 
     def write() -> None:
         specs = ", ".join(s.name for s in project.request_specs()) or "none"
         project.write_phase_memory(
-            stage.phase,
-            f"# Phase {stage.phase.value}\n\n"
+            run.phase,
+            f"# Phase {run.phase.value}\n\n"
             f"- Request: {docs.state.request or 'a plan written by hand'}\n"
             f"- Specs: {specs}\n"
             f"- Tasks: {len(docs.plan.tasks)}, {counts[TaskStatus.COMPLETE]} complete\n"
             f"- Iterations so far: {docs.state.iteration_count}\n"
             f"- Cost so far: ${docs.state.total_cost_usd:.4f}\n"
             f"- Tokens so far: {docs.state.total_tokens_used:,}\n"
-            + phase_decisions(project, docs, stage.phase),
+            + phase_decisions(project, docs, run.phase),
         )
 
     await asyncio.to_thread(write)

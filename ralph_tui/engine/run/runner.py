@@ -23,7 +23,7 @@ from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.readiness import WorkPlace
 from ralph_tui.engine.commits.task_commits import HookSandbox, TaskCommits
-from ralph_tui.engine.context import RunContext, SpecFor
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.archiving import archive_finished
 from ralph_tui.engine.control.plan_export import PRD, FollowedExports, follow_settings
 from ralph_tui.engine.control.request import RunRequest
@@ -36,7 +36,6 @@ from ralph_tui.engine.core.run_files import RunFiles
 from ralph_tui.engine.core.services import RunServices, no_background
 from ralph_tui.engine.decisions.permission_questions import withdraw_stale_questions
 from ralph_tui.engine.limits.run_limits import QuotaWatch, RunLimits
-from ralph_tui.engine.phases.phase_session import Stage
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work, require_verifiable
 from ralph_tui.engine.run.notifications import NotificationSandbox, Notifier
 from ralph_tui.engine.run.phase_order import PhaseOrder
@@ -139,7 +138,7 @@ class Runner:
         bus.subscribe("repository guard", self._repository_guard.note)
         bus.subscribe("quota", self._quota.note)
         self._agent: Agent | None = None
-        self._run_limits: RunLimits | None = None
+        self._limits: RunLimits | None = None
         self._checks: ChecksOfRun | None = None
         self._baseline: Baseline | None = None
 
@@ -179,7 +178,7 @@ class Runner:
         return await self._finished(end, since)
 
     async def _work(self, phase: Phase) -> End:
-        order = PhaseOrder(self._stage, self._request, has_specs=self._has_specs)
+        order = PhaseOrder(self._context, self._request)
         try:
             await settle_orphans(
                 self._project.root,
@@ -241,9 +240,6 @@ class Runner:
             if receipt.status is ReceiptStatus.PASSED:
                 self._passing[receipt.command] = None
 
-    def _has_specs(self) -> bool:
-        return any(spec.criteria for spec in self._project.request_specs())
-
     async def _finished(self, end: End, since: float) -> LoopFinished:
         docs = self._project_state.docs
         changes = await self._snapshots.changes()
@@ -256,7 +252,7 @@ class Runner:
             reason=end.reason,
             hint=end.hint,
             exit_code=int(end.exit_code),
-            iterations=self._run_limits.done if self._run_limits else 0,
+            iterations=self._limits.done if self._limits else 0,
             tasks_complete=docs.plan.counts()[TaskStatus.COMPLETE],
             tasks_total=len(docs.plan.tasks),
             tasks_unverified=sum(task.is_unverified for task in docs.plan.tasks),
@@ -312,8 +308,11 @@ class Runner:
             if self._agent is not None:
                 left.push_async_callback(self._agent.close)
 
-    @contextlib.asynccontextmanager
-    async def _stage(self, phase: Phase) -> AsyncIterator[Stage]:
+    async def _context(self, phase: Phase) -> RunContext:
+        """Return the context of a phase, with the guard and the tools that it allows."""
+        if self._agent is None:
+            msg = "the parts were not made"
+            raise RuntimeError(msg)
         policy = with_own_processes(guard_policy(self._project, self._settings, phase))
         guard = Guard(policy, self._commands)
         # Checks run as in building, also where the agent may run no commands.
@@ -334,15 +333,41 @@ class Runner:
             phase,
             sandbox=self._confinement.sandbox,
         )
-        run = self._context(guard, gate, spec_for)
-        if self._run_limits is None:
-            self._run_limits = RunLimits(
-                run,
-                self._request,
-                repository_guard=self._repository_guard,
-                quota=self._quota,
+        run = RunContext(
+            project_state=self._project_state,
+            request=self._request,
+            configured=self._settings,
+            phase=phase,
+            spec_for=spec_for,
+            agent=self._agent,
+            gate=gate,
+            review=guard.review,
+            review_written=guard.recheck_write,
+            emit=self._bus.emit,
+            clock=utc_now,
+            journal_error=self._bus.written,
+            reviewer=Reviewer(
+                root=self._project.root,
+                agent=self._agent,
+                project_state=self._project_state,
+                emit=self._bus.emit,
+                settings=self._settings_now,
+                spec_for=lambda directory: review_spec(
+                    spec_for(math.inf), directory, self._settings_now()
+                ),
+                clock=utc_now,
+                began=gate.base.began,
+            ),
+            commits=self._commits,
+            snapshots=self._snapshots,
+            before_call=self._before_call,
+        )
+        if self._limits is None:
+            self._limits = RunLimits(
+                run, repository_guard=self._repository_guard, quota=self._quota
             )
-        yield Stage(run, self._run_limits, spec_for, self._request, phase)
+        run.limits = self._limits
+        return run
 
     async def _gate(self, guard: Guard) -> Gate:
         building = self._settings.phases.building
@@ -380,38 +405,6 @@ class Runner:
 
     def _settings_now(self) -> Settings:
         return adjusted_settings(self._settings, self._project_state.docs.state.adjusted)
-
-    def _context(self, guard: Guard, gate: Gate, spec_for: SpecFor) -> RunContext:
-        if self._agent is None:
-            msg = "the parts were not made"
-            raise RuntimeError(msg)
-        return RunContext(
-            project_state=self._project_state,
-            configured=self._settings,
-            agent=self._agent,
-            gate=gate,
-            review=guard.review,
-            review_written=guard.recheck_write,
-            emit=self._bus.emit,
-            clock=utc_now,
-            journal_error=self._bus.written,
-            reviewer=Reviewer(
-                root=self._project.root,
-                agent=self._agent,
-                project_state=self._project_state,
-                emit=self._bus.emit,
-                settings=self._settings_now,
-                spec_for=lambda directory: review_spec(
-                    spec_for(math.inf), directory, self._settings_now()
-                ),
-                clock=utc_now,
-                began=gate.base.began,
-            ),
-            commits=self._commits,
-            snapshots=self._snapshots,
-            answerable=self._request.interactive and not self._request.no_input,
-            before_call=self._before_call,
-        )
 
 
 async def run_loop(

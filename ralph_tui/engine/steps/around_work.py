@@ -13,10 +13,9 @@ from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.run.steps import StepLog, StepsLeft, StepWhen
-from ralph_tui.engine.context import RunContext, SpecFor
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.step_records import COMMITS_OFF
 from ralph_tui.engine.core.outcome import End
-from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.steps.step_runner import StepRunner
 from ralph_tui.engine.steps.step_types import step_types
 from ralph_tui.store.project import Documents, Project
@@ -68,13 +67,12 @@ def steps_after(settings: Settings) -> tuple[str, ...]:
 class StepsAroundWork:
     """Runs the steps of one run."""
 
-    def __init__(self, run: RunContext, run_limits: RunLimits, spec_for: SpecFor) -> None:
+    def __init__(self, run: RunContext) -> None:
         self._run = run
-        self._run_limits = run_limits
         self._steps = run.configured.steps_in_order
         commit = run.configured.git.commit
         self._warns_commits_off = bool(run.configured.steps) and commit == "off"
-        self._runner = StepRunner(run, run_limits, spec_for, step_types(self._steps))
+        self._runner = StepRunner(run, step_types(self._steps))
 
     def with_pending_steps(self, docs: Documents, iteration: int, task_id: str) -> StepLog:
         """Return the log at the start of an iteration's work, with the steps to run after it, even after a crash."""
@@ -145,7 +143,7 @@ class StepsAroundWork:
         return await self.after(complete=complete)
 
     async def _run_in_order(self) -> End | None:
-        changed = await self._run_limits.repository_changed()
+        changed = await self._run.limits.repository_changed()
         if changed is not None:
             return changed
         while (left := self._run.docs.steps.under_way) is not None:

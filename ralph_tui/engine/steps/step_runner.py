@@ -12,11 +12,10 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.steps import StepLog, StepOutcome, StepRecord, digest_of
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.context import RunContext, SpecFor
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.step_records import has_changed, step_text
 from ralph_tui.engine.core.outcome import End, interrupted_end, stopped_end
 from ralph_tui.engine.core.project_state import unless
-from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.steps.step_type import RunStep, StepJob, StepResult, failed
 
 GRACE_SECONDS = 10.0
@@ -34,16 +33,8 @@ def immediate_stop_requested(state: RalphState) -> bool:
 class StepRunner:
     """Runs the steps of one run, one at a time."""
 
-    def __init__(
-        self,
-        run: RunContext,
-        run_limits: RunLimits,
-        spec_for: SpecFor,
-        types: Mapping[str, RunStep],
-    ) -> None:
+    def __init__(self, run: RunContext, types: Mapping[str, RunStep]) -> None:
         self._run = run
-        self._run_limits = run_limits
-        self._spec_for = spec_for
         self._types = types
         self._warned_changed: set[str] = set()
 
@@ -56,9 +47,7 @@ class StepRunner:
         task: Task | None = None,
         stoppable: bool = True,
     ) -> End | None:
-        job = StepJob(
-            name, step, iteration, task, self._run, self._run_limits, self._spec_for, stoppable
-        )
+        job = StepJob(name, step, iteration, task, self._run, stoppable)
         record = self._run.docs.steps.of(name)
         if step.once and record.done_at is not None:
             await self._warn_changed(job, record)
@@ -108,9 +97,9 @@ class StepRunner:
             delay = retry_delay if again and not passes else None
             self._emit_finished(job, result, attempt=attempt, again_in=delay)
             if result.failure is not None:
-                if await self._run_limits.wait_out(result.failure):
+                if await self._run.limits.wait_out(result.failure):
                     continue  # the failure passed with time, so it does not count as an attempt
-                end = self._run_limits.fatal(result.failure) or result.end
+                end = self._run.limits.fatal(result.failure) or result.end
                 result = result.model_copy(update={"end": end})
             if not again or result.end is not None:
                 await self._record(job, result)
@@ -125,7 +114,7 @@ class StepRunner:
         """
         state = self._run.docs.state
         if job.stoppable or state.pause is StopMode.NOW:
-            await self._run_limits.wait_while_paused()
+            await self._run.limits.wait_while_paused()
         state = self._run.docs.state
         stopping = state.stop is not StopMode.NONE if job.stoppable else state.stop is StopMode.NOW
         return interrupted_end(state) if stopping else None

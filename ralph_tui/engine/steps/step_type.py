@@ -15,10 +15,9 @@ from ralph_tui.domain.events import Notice
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.steps import StepOutcome
-from ralph_tui.engine.context import RunContext, SpecFor
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.ports import Failure
-from ralph_tui.engine.limits.run_limits import RunLimits
 
 
 class StepResult(Model):
@@ -60,8 +59,6 @@ class StepJob:
         iteration: The number of the iteration around which the step runs.
         task: The task of that iteration; None at the end of a run.
         run: The run's context, for ralph's own types.
-        run_limits: The limits of the run, for ralph's own types.
-        spec_for: Returns the spec of a session, for ralph's own types.
         stoppable: Whether a requested stop or pause after the iteration also applies to the step, as it does
             before the work.
     """
@@ -71,8 +68,6 @@ class StepJob:
     iteration: int
     task: Task | None
     run: RunContext
-    run_limits: RunLimits
-    spec_for: SpecFor
     stoppable: bool = True
 
     @property

@@ -86,14 +86,14 @@ async def run_session(job: StepJob) -> StepResult:
     prompt = await asyncio.to_thread(step_text, job.run.project, job.settings)
     if not prompt.strip():
         return failed(f"{job.settings.prompt} is empty or is not a file in the project")
-    end = await job.run_limits.reason_to_refuse_session()
+    end = await job.run.limits.reason_to_refuse_session()
     if end is not None:
         return failed(end.reason).model_copy(update={"end": end})
     run, tasks = job.run, job.run.docs.plan.tasks
-    meter = session_meter(run, job.run_limits.costs())
+    meter = session_meter(run)
     spec = await asyncio.to_thread(
         step_spec,
-        job.spec_for(meter.costs.remaining(meter.limits)),
+        run.spec_for(meter.costs.remaining(meter.limits)),
         run.project,
         run.settings,
         job.settings.model,
@@ -112,7 +112,7 @@ async def run_session(job: StepJob) -> StepResult:
     record = record.model_copy(update={"tasks_completed": 0, "handoff_reason": used.outcome.value})
     await asyncio.to_thread(run.project.archive_session, record)
     if conversation.interrupted is InterruptReason.COST:
-        result = result.model_copy(update={"end": await job.run_limits.reason_to_refuse_session()})
+        result = result.model_copy(update={"end": await job.run.limits.reason_to_refuse_session()})
     return result.model_copy(update={"cost_usd": used.cost_usd, "tokens": used.tokens})
 
 
