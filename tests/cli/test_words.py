@@ -22,6 +22,7 @@ from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
 from tests.cli.processes import inside
 from tests.harness.projects import make_project, task
+from tests.harness.tables import spelled
 
 SESSIONS = sorted(Path(__file__).with_name("sessions").glob("*.txt"))
 UNTOLD = (".ralph/lock", ".ralph/write.lock", ".ralph/logs", ".ralph/.gitignore")
@@ -102,13 +103,6 @@ def replayed(text: str, root: Path) -> Iterator[str]:
                 stdin = spelled("".join(words[at + 1 :])).decode()
                 yield from indented(told(words[1:at], root, stdin))
     lock.release()
-
-
-def spelled(text: str) -> bytes:
-    """A text as a file has it: `\\n` and `\\xe9` stand for their bytes, `x*1000` for as many x."""
-    longer = re.sub(r"x\*(\d+)", lambda found: "x" * int(found[1]), text)
-    data = longer.encode().replace(b"\\n", b"\n")
-    return re.sub(rb"\\x([0-9a-f]{2})", lambda found: bytes([int(found[1], 16)]), data)
 
 
 def indented(text: str) -> Iterator[str]:

@@ -39,10 +39,11 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import Addition, OwnPrompt, RunRequest
 from ralph_tui.present.timeline.event_lines import EventPrinter
 from tests.cli.processes import beside
-from tests.cli.test_words import spelled, steady
+from tests.cli.test_words import steady
 from tests.harness import scenarios
 from tests.harness.model import serving
 from tests.harness.projects import ALWAYS_GREEN, laid_over, make_project, plan_of, task
+from tests.harness.tables import Case, Line, cases, lines_of, title, write_file
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
 
@@ -51,22 +52,8 @@ BEFORE = ("task", "gate", "config", ">")
 """What is said before the project is made; a file may be written later, too."""
 
 
-@dataclass
-class Line:
-    """A line from the left edge, with the text that belongs to it."""
-
-    sign: str
-    rest: str
-    text: str = ""
-    person: list[str] = field(default_factory=list)
-
-
-def cases(path: Path) -> list[str]:
-    return re.split(r"(?m)^(?=# )", path.read_text(encoding="utf-8"))[1:]
-
-
-def marks_of(case: str) -> list[pytest.MarkDecorator]:
-    found = re.search(r"\[(.*)\]$", case.partition("\n")[0])
+def marks_of(text: str) -> list[pytest.MarkDecorator]:
+    found = re.search(r"\[(.*)\]$", text.partition("\n")[0])
     known = {
         "sandbox": pytest.mark.needs("sandbox"),
         "long": pytest.mark.long,
@@ -77,27 +64,20 @@ def marks_of(case: str) -> list[pytest.MarkDecorator]:
 
 def parameters() -> Iterator[object]:
     for path in RUNS:
-        for number, case in enumerate(cases(path)):
-            title = case.partition("\n")[0].removeprefix("# ").partition(" [")[0].rstrip(".")
-            yield pytest.param(path, number, id=f"{path.stem}: {title}", marks=marks_of(case))
+        for case in cases(path):
+            yield pytest.param(case, id=f"{path.stem}: {title(case)}", marks=marks_of(case.text))
 
 
-@pytest.mark.parametrize(("path", "number"), [*parameters()])
-def test_a_run(path: Path, number: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    text = cases(path)[number].rstrip()
-    if re.search(r"\A.*\[.*\bplayed\b.*\]$", text, re.MULTILINE):
+@pytest.mark.parametrize("case", [*parameters()])
+def test_a_run(case: Case, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if re.search(r"\A.*\[.*\bplayed\b.*\]$", case.text, re.MULTILINE):
         request.getfixturevalue("played_cli")
-    now = asyncio.run(whole(text, tmp_path))
-    if request.config.option.update_snapshots:
-        path.write_text(path.read_text("utf-8").replace(text, now), encoding="utf-8")
-    else:
-        assert now == text
+    case.compare(asyncio.run(whole(case.text, tmp_path)), request.config)
 
 
 async def whole(text: str, root: Path) -> str:
     async with AsyncExitStack() as stack:
-        now = "".join([part async for part in replayed(text, Replay(root, stack))])
-    return "\n".join(line.rstrip() for line in now.rstrip().splitlines())
+        return "".join([part async for part in replayed(text, Replay(root, stack))])
 
 
 @dataclass
@@ -126,8 +106,7 @@ class Replay:
             case "config":
                 self.config = laid_over(self.config, yaml.safe_load(line.rest))
             case _:
-                name, _, text = line.rest.partition(" ")
-                self.files[name] = line.text or spelled(text).decode()
+                self.files[line.name] = line.data.decode()
 
     def made(self) -> Path:
         if self.project is None:
@@ -144,30 +123,9 @@ class Replay:
         return self.server
 
 
-def lines_of(text: str) -> Iterator[Line]:
-    """The lines from the left edge; what belongs to one of them comes with it."""
-    found: list[Line] = []
-    for line in text.splitlines():
-        sign, _, rest = line.partition(" ")
-        if line[:1] in ("", " "):
-            continue
-        if sign == "|":
-            found[-1].text += f"{rest}\n"
-        elif sign == "@":
-            found[-1].person.append(rest)
-        else:
-            found.append(Line(sign, rest))
-    yield from found
-
-
 async def replayed(text: str, replay: Replay) -> AsyncIterator[str]:
     for line in lines_of(text):
-        words = f"{line.sign} {line.rest}".rstrip() + "\n"
-        yield (
-            words
-            + indent(line.text, "| ", lambda _: True)
-            + "".join(f"@ {act}\n" for act in line.person)
-        )
+        yield line.given
         if line.sign in BEFORE and replay.project is None:
             replay.prepare(line)
         elif line.sign != "#":
@@ -187,8 +145,7 @@ async def done(line: Line, replay: Replay) -> AsyncIterator[str]:
             replay.scripts.append(own_script(line))
             replay.server = None
         case ">":
-            name, _, text = line.rest.partition(" ")
-            (replay.made() / name).write_bytes((line.text or spelled(text).decode()).encode())
+            write_file(replay.made(), line)
         case "?":
             assert replay.server is not None
             yield f"{heard(line.rest, replay.server)}\n"
@@ -237,7 +194,7 @@ async def looped(line: Line, replay: Replay) -> AsyncIterator[str]:
 
     async def person(run: Run) -> None:
         seen = 0
-        for act in line.person:
+        for act in line.acts:
             told, _, what = act.partition(": ")
             seen = seen if told == "then" else await told_of(run, told, seen)
             await acted(what, run, run.events[seen - 1])
