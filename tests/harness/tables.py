@@ -35,8 +35,8 @@ class Line:
 
     @property
     def name(self) -> str:
-        """The first word behind the verb."""
-        return self.rest.partition(" ")[0]
+        """The first word behind the verb, with `\\x20` for a space."""
+        return spelled(self.rest.partition(" ")[0]).decode()
 
     @property
     def whole(self) -> str:
@@ -66,12 +66,14 @@ class Case(NamedTuple):
 
     def play(self, verbs: Mapping[str, Verb], root: Path, config: pytest.Config) -> None:
         paragraphs = enumerate(self.text.split("\n\n"))
-        told = (_played(text, verbs, root / str(number)) for number, text in paragraphs)
+        told = (
+            _played(text, verbs, root / str(number) / "above/here") for number, text in paragraphs
+        )
         self.compare("\n".join(told), config)
 
 
 def _played(text: str, verbs: Mapping[str, Verb], root: Path) -> str:
-    root.mkdir()
+    root.mkdir(parents=True)
     now = ""
     for line in lines_of(text):
         now += line.given

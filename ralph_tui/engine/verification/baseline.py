@@ -440,7 +440,9 @@ def _not_prepared(command: str, output: str, root: Path) -> Obstacle | None:
                 hint = "Mend that environment of tox, or name another command."
             elif pattern is _NOT_PREPARED and _OF_UV.search(command):
                 hint = "Make a .venv in which the tests run, or name another command."
-            return Obstacle(reason=one_line(match[0].lstrip(" \n\u00d7x"), 160), hint=hint)
+            return Obstacle(
+                reason=one_line(match[0].lstrip(" \n\u00d7x"), 160).rstrip("."), hint=hint
+            )
     if match := _READ_ONLY.search(output):
         hint = "Choose another command, or name its directory in safety.sandbox_writable."
         return Obstacle(

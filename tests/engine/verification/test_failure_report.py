@@ -1,4 +1,6 @@
-"""What the next attempt reads of failed checks."""
+"""What the next attempt reads of failed checks, and by what a failure is known: `failure_report.txt`."""
+
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ from ralph_tui.engine.verification.failure_report import (
     failure_fingerprint,
     failure_report,
 )
+from tests.harness.tables import Case, Line, each_case
 
 
 def red(tail: str, **fields: object) -> Receipt:
@@ -24,24 +27,15 @@ def red(tail: str, **fields: object) -> Receipt:
     )
 
 
-@pytest.mark.parametrize(
-    ("output", "names"),
-    [
-        (
-            "FAILED tests/test_a.py::test_b[x-1] - assert 1 == 2\n",
-            ("tests/test_a.py::test_b[x-1]",),
-        ),
-        ("ERROR tests/test_a.py - ImportError: no\n", ("tests/test_a.py",)),
-        ("FAIL: test_sum (tests.Sums)\n---\n", ("test_sum (tests.Sums)",)),
-        ("--- FAIL: TestSum (0.00s)\n", ("TestSum",)),
-        ("test sums::adds ... FAILED\ntest sums::ok ... ok\n", ("sums::adds",)),
-        ("ok 1 - fine\nnot ok 2 - adds numbers\n", ("adds numbers",)),
-        ("  ✕ adds numbers (3 ms)\n  ● adds > twice\n", ("adds numbers", "adds > twice")),
-        ("2 errors found\n", ()),
-    ],
-)
-def test_the_failing_tests_are_named(output: str, names: tuple[str, ...]) -> None:
-    assert failing_tests(red(output)) == names
+def fails(line: Line, _: Path) -> str:
+    receipt = red(line.text, command=line.rest)
+    names = ", ".join(failing_tests(receipt)) or "no test"
+    return f"{names}; known as {failure_fingerprint([receipt])}"
+
+
+@each_case(__file__)
+def test_a_failure(case: Case, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    case.play({"fails": fails}, tmp_path, pytestconfig)
 
 
 def test_what_the_runner_reported_is_taken_before_what_it_printed() -> None:
@@ -64,14 +58,6 @@ def test_the_report_is_bounded_inert_and_without_secrets() -> None:
     assert report.startswith("- `make test` failed: exit status 1\n")
 
 
-def test_the_same_failure_is_known_by_another_command_and_at_another_place() -> None:
-    output = "/tmp/{0}/cart.py:{1}: in f\nE   KeyError: 'price'\nFAILED {2}test_cart.py::test_sum\n1 failed in {1}.2s\n"
-    one = red(output.format("x1", 12, ""), command="uv run pytest")
-    other = red(output.format("y22", 340, ""), command="uv run pytest -x")
-    assert failure_fingerprint([one]) == failure_fingerprint([other])
-    assert failure_fingerprint([one]).startswith("test_cart.py::test_sum; E KeyError")
-
-
 def test_two_failures_of_one_command_are_two() -> None:
     said = (
         "FAILED t.py::test_1 - no",
@@ -82,10 +68,4 @@ def test_two_failures_of_one_command_are_two() -> None:
     assert len({failure_fingerprint([receipt]) for receipt in receipts}) == 3
     assert len({failure_fingerprint(receipts[:n]) for n in (1, 2, 3)}) == 3
     assert failure_fingerprint(receipts) == failure_fingerprint(receipts[::-1])
-
-
-def test_a_check_that_prints_nothing_is_known_by_its_command() -> None:
-    one, other = (red("", command=f"test -f {name}") for name in ("a.txt", "b.txt"))
-    assert failure_fingerprint([one]) != failure_fingerprint([other])
-    green = red("", status=ReceiptStatus.PASSED)
-    assert failure_fingerprint([green]) == ""
+    assert failure_fingerprint([red("", status=ReceiptStatus.PASSED)]) == ""

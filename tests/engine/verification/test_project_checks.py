@@ -1,7 +1,6 @@
 """Which commands check a project, from its files alone; what settings name wins.
 
-`projects.txt` has the files of projects, and below them how each is checked. `pytest --snapshot-update` with this file writes down
-what is found now.
+`project_checks.txt` has the files of projects, and below them how each is checked and started.
 """
 
 import json
@@ -11,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
@@ -21,17 +21,9 @@ from ralph_tui.engine.verification.detection.project_checks import (
     checks_of,
     detect_checks,
     gate_commands,
+    start_command,
 )
-
-
-def found(root: Path, texts: Mapping[str, str]) -> ProjectChecks:
-    """Detect in a directory deep enough for the rows with a file above it."""
-    here = root / "above" / "here"
-    for name, text in {"../../top": "", **texts}.items():
-        file = Path(os.path.normpath(here / name))
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return detect_checks(DirectoryFiles(here))
+from tests.harness.tables import Case, Line, Verb, each_case
 
 
 def package(scripts: Mapping[str, str], **more: object) -> str:
@@ -39,23 +31,23 @@ def package(scripts: Mapping[str, str], **more: object) -> str:
 
 
 PROJECT = '[project]\nname = "x"\nversion = "1"\n'
-PROJECTS = Path(__file__).with_name("projects.txt")
 
 
-def test_how_each_project_is_checked(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    before, now = PROJECTS.read_text(encoding="utf-8"), ""
-    for number, paragraph in enumerate(before.split("\n\n")):
-        given = [line for line in paragraph.splitlines() if line[:1] != " "]
-        now += "".join(f"{line}\n" for line in given)
-        if paragraph.startswith(">"):
-            parts = (line[2:].partition(":") for line in given)
-            texts = {name: text.lstrip(" ").replace("\\n", "\n") for name, _, text in parts}
-            now += "".join(f"    {line}\n" for line in told(found(tmp_path / str(number), texts)))
-        now += "\n"
-    now = now.rstrip("\n") + "\n"
-    if pytestconfig.option.update_snapshots:
-        PROJECTS.write_text(now, encoding="utf-8")
-    assert now == PROJECTS.read_text(encoding="utf-8")
+@each_case(__file__)
+def test_a_project(case: Case, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    verbs: dict[str, Verb] = {
+        "checks": lambda _, root: told(detect_checks(DirectoryFiles(root))),
+        "start": lambda _, root: start_command(DirectoryFiles(root)),
+        "gate": gates,
+    }
+    case.play(verbs, tmp_path, pytestconfig)
+
+
+def gates(line: Line, root: Path) -> Iterator[str]:
+    settings = Settings.model_validate(yaml.safe_load(line.rest))
+    checks = checks_of(root, settings)
+    yield " && ".join(gate_commands(checks, settings)) or "no check"
+    yield from told(checks)
 
 
 def told(checks: ProjectChecks) -> Iterator[str]:
@@ -67,8 +59,9 @@ def told(checks: ProjectChecks) -> Iterator[str]:
 
 
 def test_names_stand_for_what_was_found(tmp_path: Path) -> None:
-    assert found(tmp_path / "empty", {}).named == {}
-    checks = found(tmp_path, {"go.mod": "", "package.json": package({"test": "x"})})
+    assert detect_checks(DirectoryFiles(tmp_path)).named == {}
+    project(tmp_path, "", {"go.mod": "", "package.json": package({"test": "x"})})
+    checks = detect_checks(DirectoryFiles(tmp_path))
     assert checks.named == {
         "tests": "npm test && go test ./...",
         "typecheck": "go vet ./...",
@@ -85,31 +78,6 @@ def project(root: Path, config: str, files: Mapping[str, str]) -> Settings:
 
 
 NPM = {"package.json": package({"test": "x", "lint": "y"})}
-
-
-def test_what_the_settings_name_wins(tmp_path: Path) -> None:
-    settings = project(tmp_path, "build:\n  test_command: npm run e2e\n", NPM)
-    checks = checks_of(tmp_path, settings)
-    assert (checks.named["tests"], checks.named["lint"]) == ("npm run e2e", "npm run lint")
-    assert checks.of(CheckKind.TESTS)[0].found == "build.test_command"
-    assert gate_commands(checks, settings) == ("npm run e2e", "npm run lint")
-
-
-@pytest.mark.parametrize(
-    ("listed", "commands"),
-    [
-        ("detected", ("npm test", "npm run lint")),
-        ("[detected, make e2e]", ("npm test", "npm run lint", "make e2e")),
-        ("[lint, make e2e]", ("npm run lint", "make e2e")),
-        ("[typecheck]", ("typecheck",)),  # there is none: that fails, and is not passed over
-        ("[]", ()),
-    ],
-)
-def test_the_gates_list_may_use_names(
-    listed: str, commands: tuple[str, ...], tmp_path: Path
-) -> None:
-    settings = project(tmp_path, f"phases:\n  building:\n    backpressure: {listed}\n", NPM)
-    assert gate_commands(checks_of(tmp_path, settings), settings) == commands
 
 
 @pytest.mark.serial

@@ -1,8 +1,10 @@
-"""What is allowed of changed check files: by the task, by an approved plan, by the person for one content."""
+"""What is allowed of changed check files: by the task, by an approved plan, by the person for one content: `allowed_changes.txt`."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.engine.verification.evidence.allowed_changes import (
@@ -15,6 +17,7 @@ from ralph_tui.engine.verification.evidence.allowed_changes import (
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.engine.verification.evidence.projects import write
+from tests.harness.tables import Case, Line, each_case, spelled
 
 BOTH = {"test_a.py": "old", "test_b.py": "old"}
 
@@ -43,22 +46,19 @@ def test_what_a_planner_asks_for_counts_once_a_person_approved_the_plan() -> Non
     assert not any(task.asks_to_change_checks for task in approved.tasks)
 
 
-@pytest.mark.parametrize(
-    ("marks", "allowed"),
-    [
-        ({"asks_to_change_checks": True}, ()),
-        ({"may_change_checks": True}, ("test_a.py", "test_b.py")),
-        ({"may_change_checks": ("test_b*",)}, ("test_b.py",)),
-        ({"touches": ("*",)}, ()),
-        ({"description": "Fix test_a.py"}, ()),
-    ],
-)
-def test_the_approved_plan_allows_changes_of_checks(
-    tmp_path: Path, marks: dict[str, object], allowed: tuple[str, ...]
-) -> None:
-    base = begun(tmp_path)
-    write(tmp_path, {"test_a.py": "new", "test_b.py": None})
-    assert allowed_of(base, Task.model_validate({"id": "a", **marks})) == allowed
+def allows(line: Line, root: Path) -> Iterable[str]:
+    base = begun(root)
+    write(root, {"test_a.py": "new", "test_b.py": None})
+    return allowed_of(base, Task.model_validate({"id": "a", **yaml.safe_load(line.rest)}))
+
+
+def deletes(line: Line, _: Path) -> Iterable[str]:
+    return allowed_by_text(spelled(line.rest).decode(), ("tests/test_exporter.py",))
+
+
+@each_case(__file__)
+def test_what_is_allowed(case: Case, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    case.play({"allows": allows, "deletes": deletes}, tmp_path, pytestconfig)
 
 
 def test_a_permission_is_for_the_content_that_was_shown(
@@ -111,24 +111,4 @@ def test_a_permission_covers_no_file_whose_changes_cannot_all_be_shown(
     assert allowed_of(base, Task(id="a", allowed_check_changes=agreed)) == (
         "test_a.py",
         "test_d.py",
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "allowed"),
-    [
-        ("Remove the legacy exporter.", True),
-        ("Simplify the module.\n- Drop the exporter", True),
-        ("Keep the reader and delete its tests", True),
-        ("Users can delete notes of the exporter", False),
-        ("The exporter removes old entries", False),
-        ("Remove old entries from the list", False),
-        ("Write an exporter", False),
-    ],
-)
-def test_a_deleted_test_is_allowed_if_the_text_orders_to_remove_it(
-    text: str, allowed: bool
-) -> None:
-    assert allowed_by_text(text, ("tests/test_exporter.py",)) == (
-        ("tests/test_exporter.py",) if allowed else ()
     )

@@ -7,6 +7,7 @@ import pytest
 from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.engine.verification.evidence.projects import write
+from tests.harness.tables import Case, Line, each_case
 
 
 def test_what_a_check_creates_is_the_work_once_something_else_changes_it(tmp_path: Path) -> None:
@@ -39,24 +40,14 @@ def test_what_checks_build_is_not_what_others_wrote(tmp_path: Path) -> None:
     assert made.others == {"dist"}, "as before the first claim"
 
 
-@pytest.mark.parametrize(
-    ("manifest", "text", "lock"),
-    [
-        ("Cargo.toml", "", "Cargo.lock"),
-        ("api/Cargo.toml", "", "api/Cargo.lock"),
-        ("go.mod", "", "go.sum"),
-        ("package.json", "{}", "package-lock.json"),
-        ("package.json", '{"packageManager": "pnpm@9"}', "pnpm-lock.yaml"),
-        ("pyproject.toml", "[tool.poetry]\n", "poetry.lock"),
-        ("pyproject.toml", "[tool.uv]\n", "uv.lock"),
-    ],
-)
-def test_a_lock_file_of_the_projects_own_tool_is_the_work(
-    tmp_path: Path, manifest: str, text: str, lock: str
-) -> None:
-    write(tmp_path, {manifest: text})
-    made, tree = MadeByChecks(tmp_path), JudgeTree(tmp_path)
+def made_of(line: Line, root: Path) -> str:
+    made, tree = MadeByChecks(root), JudgeTree(root)
     before = made.before(tree)
-    write(tmp_path, {lock: "", "other/Cargo.lock": ""})
+    write(root, dict.fromkeys(line.rest.split(), ""))
     made.after(tree, before)
-    assert made.paths == {"other/Cargo.lock"}
+    return ", ".join(sorted(made.paths))
+
+
+@each_case(__file__)
+def test_lock_files(case: Case, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    case.play({"made": made_of}, tmp_path, pytestconfig)

@@ -12,6 +12,7 @@ from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.engine.verification.evidence.projects import PROJECT, Changes, write
 from tests.harness.effort import effort
+from tests.harness.tables import Case, Line, each_case
 
 COMMANDS = ("uv run pytest", "sh scripts/check.sh", "make test")
 FILES = {
@@ -101,22 +102,20 @@ def test_what_belongs_to_checks(tmp_path: Path) -> None:
     assert base.inspect(COMMANDS).originals == {*FILES} - work
 
 
-@pytest.mark.parametrize(
-    ("command", "words", "watched"),
-    [
-        ("python app.py", "Fix the parser", True),
-        ("python app.py", "Fix app.py", False),
-        ("python check_app.py", "Make check_app.py pass", True),
-        ("shellcheck run.sh", "Fix it", False),
-        ("./run.sh", "Fix it", True),
-        ("cat README.md", "Write it", False),
-    ],
-)
-def test_a_file_that_a_check_runs_is_the_check_or_the_work(
-    tmp_path: Path, command: str, words: str, watched: bool
-) -> None:
-    write(tmp_path, {"app.py": "", "check_app.py": "", "run.sh": "", "README.md": ""})
-    assert bool(CheckInputs(tmp_path, [command], words).named) is watched
+def runs(line: Line, root: Path) -> str:
+    command, _, words = line.rest.partition(" # ")
+    return "the check" if CheckInputs(root, [command], words).named else "the work"
+
+
+def becomes(line: Line, root: Path) -> str:
+    original = (root / line.name).read_bytes()
+    held = with_original_part(line.name, line.data, original)
+    return "the original" if held == original else held.decode()
+
+
+@each_case(__file__)
+def test_inputs(case: Case, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    case.play({"runs": runs, "becomes": becomes}, tmp_path, pytestconfig)
 
 
 def test_what_the_agent_does_is_a_change_and_what_the_person_does_is_trusted(
@@ -213,25 +212,6 @@ def test_only_the_part_that_steers_checks_counts(tmp_path: Path) -> None:
     held = found.judged["pyproject.toml"]
     assert held is not None
     assert base.read(held).decode() == text.replace('"1"', '"2"')
-
-
-@pytest.mark.parametrize(
-    ("name", "current", "original", "merged"),
-    [
-        ("pyproject.toml", "not [toml", "[tool.pytest]\na = 1\n", "[tool.pytest]\na = 1\n"),
-        (
-            "pyproject.toml",
-            "[tool]\npytest = {a = 2}\n",
-            "[tool.pytest]\na = 1\n",
-            "[tool.pytest]\na = 1\n",
-        ),
-        ("pytest.ini", "[pytest]\nx=1", "[pytest]\n", "[pytest]\n"),
-    ],
-)
-def test_where_parts_cannot_be_told_apart_the_whole_original_counts(
-    name: str, current: str, original: str, merged: str
-) -> None:
-    assert with_original_part(name, current.encode(), original.encode()) == merged.encode()
 
 
 def test_a_look_at_thousands_of_files_is_quick(tmp_path: Path) -> None:
