@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from ralph_tui.agent.tls_check import ADVICE
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.labels import FAILURES
+from ralph_tui.domain.formatting import FAILURES
 from ralph_tui.domain.outcomes import FailureClass
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.core.ports import Failure

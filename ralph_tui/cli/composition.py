@@ -109,7 +109,7 @@ def launch_demo(
         )
     from ralph_tui.demo.auto_person import AutoPerson
     from ralph_tui.demo.demo_project import create_demo_project, demo_environment
-    from ralph_tui.demo.scenario_loader import FIRST, load_scenario, shipped_scenario
+    from ralph_tui.demo.scenario import FIRST, load_scenario, shipped_scenario
     from ralph_tui.demo.server import ModelServer
     from ralph_tui.engine.control.request import RunRequest
     from ralph_tui.engine.core.services import RunServices

@@ -5,19 +5,245 @@ import contextlib
 import hashlib
 import json
 import math
+import re
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import groupby, product
 from pathlib import Path
 from typing import Self
 
 from pydantic import JsonValue
 
-from ralph_tui.demo import messages, playback
+from ralph_tui.demo import messages
 from ralph_tui.demo.http import BadRequestError, Reply, Request, read_request
-from ralph_tui.demo.scenario import Scenario, Turn, TurnScript
-from ralph_tui.demo.turn_selection import choose, read_steps
+from ralph_tui.demo.scenario import Either, Fault, Scenario, Turn, TurnScript, Usage
+
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The input that the model received before one of its turns."""
+
+    prompts: tuple[str, ...]
+    """The user's texts. There are several when a turn was interrupted or failed."""
+    results: str
+    """The results of the tool calls."""
+
+    @property
+    def user(self) -> str:
+        return "\n".join(self.prompts)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A selected turn, its script, and its index in the script."""
+
+    script: TurnScript
+    index: int
+    turn: Turn
+
+
+def read_steps(messages: Sequence[JsonValue]) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    runs = groupby((m for m in messages if isinstance(m, dict)), lambda m: m.get("role"))
+    received: list[Mapping[str, JsonValue]] = []
+    for role, run in runs:
+        if role == "assistant":
+            steps.append(_step(received, first=not steps))
+            received = []
+        else:
+            received.extend(run)
+    return (*steps, _step(received, first=not steps))
+
+
+def _step(received: Sequence[Mapping[str, JsonValue]], *, first: bool) -> Step:
+    relevant = [m for m in received if not first or m.get("role") == "user"]
+    blocks = [block for message in relevant for block in _blocks(message.get("content"))]
+    user = [_REMINDER.sub("", text) for kind, text in blocks if kind == "text"]
+    return Step(
+        prompts=tuple(text for text in user if text.strip()),
+        results="\n".join(text for kind, text in blocks if kind == "tool_result"),
+    )
+
+
+def _blocks(content: JsonValue) -> Iterator[tuple[str, str]]:
+    if isinstance(content, str):
+        yield "text", content
+    elif isinstance(content, list):
+        for block in content:
+            if not isinstance(block, dict):
+                continue
+            if block.get("type") == "tool_result":
+                inner = [text for _, text in _blocks(block.get("content"))]
+                yield "tool_result", "\n".join(inner)
+            elif isinstance(text := block.get("text"), str):
+                yield "text", text
+
+
+def choose(
+    scenario: Scenario,
+    steps: Sequence[Step],
+    may_begin: Callable[[TurnScript], bool] = lambda _: True,
+) -> Choice | None:
+    """Return the turn for the last step, or None when no script covers it.
+
+    A prompt that matches a new script starts it on top of the running one. When the new script ends, the one
+    below continues.
+
+    Args:
+        may_begin: Returns whether a script may start in this conversation.
+    """
+    stack: list[_Cursor] = []
+    begun: list[TurnScript] = []
+    choice = None
+    for step in steps:
+        pairs = product(reversed(step.prompts), scenario.scripts)
+        script = next((one for text, one in pairs if one.matches(text) and may_begin(one)), None)
+        if script and script not in begun:
+            begun.append(script)
+            stack.append(_Cursor(script))
+        choice = _next(stack, step)
+    return choice
+
+
+@dataclass
+class _Cursor:
+    """The position in a running script."""
+
+    script: TurnScript
+    index: int = 0
+    played: int = 0
+
+    def advance(self, step: Step) -> Choice | None:
+        """Return the next turn that matches the step, or None at the script's end."""
+        while self.index < len(self.script.turns):
+            item = self.script.turns[self.index]
+            turns = item.either if isinstance(item, Either) else (item,)
+            fitting = (t for t in turns if t.fits(user=step.user, results=step.results))
+            turn = next(fitting, None)
+            if turn and self.played < turn.repeat:
+                self.played += 1
+                return Choice(script=self.script, index=self.index, turn=turn)
+            self.index += 1
+            self.played = 0
+        return None
+
+
+def _next(stack: list[_Cursor], step: Step) -> Choice | None:
+    while stack:
+        if choice := stack[-1].advance(step):
+            return choice
+        stack.pop()
+    return None
+
+
+_BREAKS = frozenset({"stall", "cut", "malformed", "error_event"})
+PADDING = "x"
+_PORTAL = b"<!doctype html><html><body><h1>Sign in to use this network</h1></body></html>"
+_BROKEN_EVENT = b'event: content_block_delta\ndata: {"type": "content_block_del\n\n'
+
+
+async def play(
+    answer: messages.Json,
+    usage: Usage,
+    fault: Fault | None,
+    reply: Reply,
+    *,
+    streamed: bool,
+    wait: float,
+    pace: float,
+) -> None:
+    """Answer one request; `wait` and `pace` are in real seconds."""
+    match fault.kind if fault else None:
+        case "status":
+            assert fault
+            await _refuse(fault, reply)
+        case "hang":
+            await reply.hang()
+        case "reset":
+            reply.reset()
+        case "portal":
+            await reply.send(_PORTAL, "text/html")
+        case _:
+            await reply.pause(wait)
+            if streamed:
+                await _stream(answer, usage, fault, reply, pace)
+            else:
+                await _send_whole(answer, fault, reply)
+
+
+async def _refuse(fault: Fault, reply: Reply) -> None:
+    status = fault.status or HTTPStatus.INTERNAL_SERVER_ERROR
+    headers = dict(fault.headers)
+    if fault.retry_after is not None:
+        headers["retry-after"] = f"{fault.retry_after:g}"
+    text = fault.message or f"The scenario asked for status {status}."
+    await reply.send_json(status, messages.error_json(status, text), headers)
+
+
+async def _stream(
+    answer: messages.Json, usage: Usage, fault: Fault | None, reply: Reply, pace: float
+) -> None:
+    events = list(messages.stream_events(answer, usage))
+    breaks = fault is not None and fault.kind in _BREAKS
+    await reply.begin_stream()
+    for event in events[: len(events) // 2] if breaks else events:
+        await reply.send_chunk(messages.encode_event(event))
+        if event["type"] == "content_block_delta":
+            await reply.pause(pace)
+        if fault and fault.kind == "slow":
+            await reply.pause(fault.seconds)
+    if fault and breaks:
+        await _break(fault, reply)
+    else:
+        await reply.end_stream()
+
+
+async def _send_whole(answer: messages.Json, fault: Fault | None, reply: Reply) -> None:
+    kind = fault.kind if fault else None
+    if kind == "stall":
+        await reply.hang()
+    elif kind == "cut":
+        reply.reset()
+    elif kind == "malformed":
+        await reply.send(json.dumps(answer).encode()[:-20], "application/json")
+    elif kind == "error_event":
+        await reply.send_json(529, messages.error_json(529, "Overloaded"))
+    else:
+        if fault and kind == "slow":
+            await reply.pause(fault.seconds)
+        await reply.send_json(HTTPStatus.OK, answer)
+
+
+async def _break(fault: Fault, reply: Reply) -> None:
+    match fault.kind:
+        case "stall":
+            await reply.hang()
+        case "malformed":
+            await reply.send_chunk(_BROKEN_EVENT)
+            await reply.end_stream()
+        case "error_event":
+            text = fault.message or "Overloaded"
+            await reply.send_chunk(messages.encode_event(messages.error_json(529, text)))
+            await reply.end_stream()
+        case _:
+            reply.cut()
+
+
+def side_answer(body: dict[str, JsonValue]) -> str | None:
+    """Return a simple answer to the CLI's own small requests, or None for a turn of the agent.
+
+    Requests of the agent always have tools. Quota probes and title requests have none.
+    """
+    if body.get("max_tokens") == 1:
+        return "#"
+    if not body.get("tools"):
+        return '{"title": "Ralph", "isNewTopic": false}'
+    return None
+
 
 DUMMY_KEY = "sk-ant-ralph-demo-no-key"
 
@@ -233,7 +459,7 @@ class ModelServer:
             await self._send(choice.turn, request, body, reply, _digest(key, str(attempt)), attempt)
             return
         self._record(request, body)
-        said = playback.side_answer(body)
+        said = side_answer(body)
         if said is None:
             asked = steps[-1].results or steps[-1].user
             said = f"No script covers: {asked[:_UNMATCHED_SHOWN]}"
@@ -261,8 +487,8 @@ class ModelServer:
         )
         fault = turn.fault_for(attempt)
         if fault and fault.kind == "huge":
-            turn = turn.model_copy(update={"say": turn.say + playback.PADDING * fault.size})
-        await playback.play(
+            turn = turn.model_copy(update={"say": turn.say + PADDING * fault.size})
+        await play(
             messages.message(turn, key=key, model=str(body.get("model", "")), usage=usage),
             usage,
             fault,

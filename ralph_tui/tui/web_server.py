@@ -22,7 +22,7 @@ from textual_serve.download_manager import DownloadManager
 from textual_serve.server import Server
 
 from ralph_tui.domain.errors import RalphError, SetupError
-from ralph_tui.tui.theme.stylesheets import STYLES
+from ralph_tui.tui.theme.themes import STYLES
 
 PATIENCE_SECONDS = 5.0
 """Longest wait for a page's process to end after its page has closed."""

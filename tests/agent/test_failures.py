@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.agent.failures import ResultFacts, classify
-from ralph_tui.agent.usage import SessionUsage, token_usage
+from ralph_tui.agent.translate import SessionUsage, token_usage
 from ralph_tui.domain.outcomes import FailureClass
 
 

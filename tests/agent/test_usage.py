@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage
 
-from ralph_tui.agent.usage import estimate
+from ralph_tui.agent.translate import estimate
 from ralph_tui.domain.run.context_budget import TokenUsage
 from tests.harness.model import cli_environment, serving
 

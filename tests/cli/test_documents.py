@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from ralph_tui.cli.app import command_tree
 from ralph_tui.config.setting_names import description
-from ralph_tui.demo.scenario_loader import parse_scenario
+from ralph_tui.demo.scenario import parse_scenario
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.tui.commands.custom_keys import NAMES
 from tests.cli.processes import REPOSITORY

@@ -14,8 +14,15 @@ import pytest
 
 from ralph_tui.demo.demo_project import create_demo_project, demo_environment
 from ralph_tui.demo.messages import message, stream_events
-from ralph_tui.demo.scenario import Either, Turn, Usage
-from ralph_tui.demo.scenario_loader import FIRST, load_scenario, shipped_scenario, shipped_scenarios
+from ralph_tui.demo.scenario import (
+    FIRST,
+    Either,
+    Turn,
+    Usage,
+    load_scenario,
+    shipped_scenario,
+    shipped_scenarios,
+)
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.store.backup.mirror import copied_at, mirror_of

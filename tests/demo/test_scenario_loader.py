@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.demo.scenario import Turn
-from ralph_tui.demo.scenario_loader import (
+from ralph_tui.demo.scenario import (
+    Turn,
     load_scenario,
     parse_scenario,
     shipped_scenario,

@@ -2,9 +2,8 @@
 
 from pydantic import JsonValue
 
-from ralph_tui.demo.scenario import Scenario
-from ralph_tui.demo.scenario_loader import parse_scenario
-from ralph_tui.demo.turn_selection import Choice, choose, read_steps
+from ralph_tui.demo.scenario import Scenario, parse_scenario
+from ralph_tui.demo.server import Choice, choose, read_steps
 
 FIX = parse_scenario(
     """

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.domain.plan.attempts import TaskLimits, after_iteration
-from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.plan.plan import Task, TaskLimits, TaskStatus, after_iteration
 
 LIMITS = st.builds(
     TaskLimits,

@@ -2,8 +2,13 @@
 
 import pytest
 
-from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, IterationVerdict
-from ralph_tui.domain.run.oscillation import MAX_STATES, Files
+from ralph_tui.domain.run.breaker import (
+    MAX_STATES,
+    BreakerState,
+    CircuitBreaker,
+    Files,
+    IterationVerdict,
+)
 
 
 def after(breaker: CircuitBreaker, files: str, *, complete: bool = False) -> CircuitBreaker:

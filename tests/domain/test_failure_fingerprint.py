@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.domain.run.failure_fingerprint import fingerprint, reasons, steady, steady_name
+from ralph_tui.domain.run.breaker import fingerprint, reasons, steady, steady_name
 from ralph_tui.domain.sanitize import one_line
 
 NUMBERS = st.integers(min_value=0, max_value=10**9)

@@ -10,7 +10,7 @@ import pytest
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
-from ralph_tui.domain.plan.attempts import TaskLimits
+from ralph_tui.domain.plan.plan import TaskLimits
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import Failure, SessionSpec, TurnEnded

@@ -11,8 +11,8 @@ from ralph_tui.domain.project_state import StopMode
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.safety import orphan_processes
-from ralph_tui.engine.safety.orphan_processes import END, OrphanProcess, settle_orphans
+from ralph_tui.engine.safety import processes
+from ralph_tui.engine.safety.processes import END, OrphanProcess, settle_orphans
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
 from tests.harness.waiting import until
@@ -28,8 +28,8 @@ def stopping(docs: Documents) -> Documents:
 def one_left(monkeypatch: pytest.MonkeyPatch) -> list[OrphanProcess]:
     """Find one process of a dead run, and collect what is ended instead of ending it."""
     ended: list[OrphanProcess] = []
-    monkeypatch.setattr(orphan_processes, "find_orphans", lambda _: (LEFT,))
-    monkeypatch.setattr(orphan_processes, "end_orphans", ended.extend)
+    monkeypatch.setattr(processes, "find_orphans", lambda _: (LEFT,))
+    monkeypatch.setattr(processes, "end_orphans", ended.extend)
     return ended
 
 

@@ -10,8 +10,7 @@ import pytest
 from ralph_tui.cli.doctor import checks
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
-from ralph_tui.engine.safety.repository_guard import RepositoryGuard
-from ralph_tui.engine.safety.repository_status import repository_notices
+from ralph_tui.engine.safety.repository_guard import RepositoryGuard, repository_notices
 
 SETUP = """
 git init -q -b main; git config user.name me; git config user.email me@example.org

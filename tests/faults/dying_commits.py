@@ -16,8 +16,7 @@ from typing import Any
 
 from ralph_tui.config.settings import GitSettings
 from ralph_tui.domain.events import Event, Notice
-from ralph_tui.engine.commits.readiness import WorkPlace
-from ralph_tui.engine.commits.task_commits import HookSandbox, TaskCommits
+from ralph_tui.engine.commits.task_commits import HookSandbox, TaskCommits, WorkPlace
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard

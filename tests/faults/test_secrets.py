@@ -11,7 +11,7 @@ import pytest
 
 from ralph_tui.domain import redaction
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.screens.dialogs.details import TaskDetail, ToolDetail
+from ralph_tui.tui.screens.dialogs.text_reader import TaskDetail, ToolDetail
 from tests.tui.conftest import app_of, drained, script_of, until
 from tests.tui.test_hostile import hostile_run
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from ralph_tui.demo.scenario import Scenario
-from ralph_tui.demo.scenario_loader import load_scenario, parse_scenario
+from ralph_tui.demo.scenario import Scenario, load_scenario, parse_scenario
 from ralph_tui.demo.server import ModelServer, RecordedRequest
 from ralph_tui.demo.server import cli_environment as _cli_environment
 from tests.harness.waiting import wait_until

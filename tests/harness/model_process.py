@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from ralph_tui.demo.scenario_loader import load_scenario
+from ralph_tui.demo.scenario import load_scenario
 from ralph_tui.demo.server import ModelServer, RecordedRequest
 
 

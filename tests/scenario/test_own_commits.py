@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.demo import playback
+from ralph_tui.demo import server
 from ralph_tui.demo.http import Reply
 from ralph_tui.demo.messages import Json
 from ralph_tui.demo.scenario import Fault, Usage
@@ -40,7 +40,7 @@ class Pause:
 @pytest.fixture
 def pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
     found = Pause()
-    performed, ended = playback.play, RepositoryGuard.end_command
+    performed, ended = server.play, RepositoryGuard.end_command
 
     async def play_later(
         answer: Json, usage: Usage, fault: Fault | None, reply: Reply, **rest: float
@@ -56,7 +56,7 @@ def pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
         found.looked.append(key)
         found.guard = self
 
-    monkeypatch.setattr(playback, "play", play_later)
+    monkeypatch.setattr(server, "play", play_later)
     monkeypatch.setattr(RepositoryGuard, "end_command", end_and_note)
     return found
 

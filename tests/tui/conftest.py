@@ -20,11 +20,11 @@ from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
 from ralph_tui.domain.events import Event
-from ralph_tui.tui.app import key_queue
+from ralph_tui.tui.app import app as app_module
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.host.widget_host import Clock
-from ralph_tui.tui.screens.dialogs.details import TaskDetail
 from ralph_tui.tui.screens.dialogs.menu import TaskMenu
+from ralph_tui.tui.screens.dialogs.text_reader import TaskDetail
 from tests.harness.waiting import PATIENCE
 from tests.tui.feed import NOW, Script, clock
 
@@ -60,7 +60,7 @@ def still(report_folder: str, isolated: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(constants, "TEXTUAL_ANIMATIONS", "none")
     monkeypatch.setattr(_wait, "SLEEP_GRANULARITY", IDLE_LOOK)
     monkeypatch.setattr(_wait, "SLEEP_IDLE", IDLE_LOOK / IDLE_SHARE)
-    monkeypatch.setattr(key_queue, "HOLD_SECONDS", PATIENCE)  # a busy machine opens a screen later
+    monkeypatch.setattr(app_module, "HOLD_SECONDS", PATIENCE)  # a busy machine opens a screen later
     # On a busy machine a picture is taken later than the half second after which a cursor goes.
     monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _: None)

@@ -11,7 +11,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.host.terminal_escapes import notification
+from ralph_tui.tui.host.widget_host import notification
 from tests.tui import feed, waiting
 from tests.tui.conftest import SIZE, drained, script_of, until
 from tests.tui.test_keys import ralph

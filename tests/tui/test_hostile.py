@@ -16,7 +16,7 @@ from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
-from ralph_tui.tui.screens.dialogs.details import ToolDetail
+from ralph_tui.tui.screens.dialogs.text_reader import ToolDetail
 from ralph_tui.tui.widgets.styled import pressing
 from tests.tui import feed
 from tests.tui.conftest import (

@@ -13,9 +13,9 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS, EVERY, LEADS
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
-from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
+from ralph_tui.tui.screens.dialogs.text_reader import ToolDetail
 from tests.tui import feed
 from tests.tui.conftest import (
     Opened,

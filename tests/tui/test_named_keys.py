@@ -13,9 +13,9 @@ from ralph_tui.engine.control.launch import Launch
 from ralph_tui.present.text.key_hints import foot_lines
 from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
+from ralph_tui.tui.screens.dialogs.text_reader import ToolDetail
 from tests.tui import feed, waiting
 from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, until
 from tests.tui.pictures import MEDIUM, PICTURES

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.tui.app import lifecycle, refresh
+from ralph_tui.tui.app import lifecycle
 from ralph_tui.tui.host import bridge
 from ralph_tui.tui.terminal.frame_pacing import (
     ANSWER_SECONDS,
@@ -128,8 +128,7 @@ async def _typing(pilot: Pilot[int], say: Callable[[], None]) -> None:
 async def test_what_files_tell_is_shown_at_once_though_the_beat_at_rest_is_slow(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (lifecycle, refresh):
-        monkeypatch.setattr(module, "IDLE_FLUSH_SECONDS", 3600.0)
+    monkeypatch.setattr(lifecycle, "IDLE_FLUSH_SECONDS", 3600.0)
     script = script_of()
     async with open_app(script, autostart=False) as pilot:
         app = ralph(pilot)

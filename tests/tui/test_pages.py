@@ -31,10 +31,10 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.registry import PAGE_COMMANDS, PAGES
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
-from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from ralph_tui.tui.screens.dialogs.preview import UndoDialog
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
+from ralph_tui.tui.screens.dialogs.text_reader import ToolDetail
 from ralph_tui.tui.screens.pages.features import FeaturesPage
 from ralph_tui.tui.screens.pages.history import HistoryPage
 from ralph_tui.tui.screens.pages.iterations import IterationsPage

@@ -7,7 +7,7 @@ from textual import events
 from textual._xterm_parser import XTermParser
 from textual.widgets import Input
 
-from ralph_tui.tui.terminal.paste import END, START, PasteFilter, text_of
+from ralph_tui.tui.terminal.driver import END, START, PasteFilter, text_of
 from tests.tui.conftest import Moment, Opened, script_of, toasts, until
 from tests.tui.test_asking import asks
 from tests.tui.waiting import PARTS, asking

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.layout import Layout
-from ralph_tui.tui.screens.dialogs.details import TaskDetail
+from ralph_tui.tui.screens.dialogs.text_reader import TaskDetail
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, through_the_menu, until
 from tests.tui.feed import Script

@@ -13,8 +13,7 @@ from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.pages import settings
 from ralph_tui.tui.screens.pages.settings import SettingsPage
-from ralph_tui.tui.theme.stylesheets import STYLES
-from ralph_tui.tui.theme.themes import THEMES
+from ralph_tui.tui.theme.themes import STYLES, THEMES
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
 from tests.tui.past import past_project

@@ -16,8 +16,7 @@ from ralph_tui.vcs.branches import (
     require_clean,
     require_committable,
 )
-from ralph_tui.vcs.commit_hooks import HookError
-from ralph_tui.vcs.commits import CommitRefusedError, CommitRequest, Committer
+from ralph_tui.vcs.commits import CommitRefusedError, CommitRequest, Committer, HookError
 from ralph_tui.vcs.git import Git
 from tests.harness.projects import git
 

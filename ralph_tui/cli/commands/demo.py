@@ -73,7 +73,7 @@ def demo(
 
 def _list(*, as_json: bool) -> None:
     from ralph_tui.cli.composition import demo_tools
-    from ralph_tui.demo.scenario_loader import load_scenario, shipped_scenario, shipped_scenarios
+    from ralph_tui.demo.scenario import load_scenario, shipped_scenario, shipped_scenarios
 
     demos = [load_scenario(shipped_scenario(name)) for name in shipped_scenarios()]
     rows = [

@@ -43,10 +43,10 @@ def doctor(
     from ralph_tui.cli.doctor.checks import examine, orphans_of
 
     if end_strays and (left := orphans_of(start_directory(project_root))):
-        from ralph_tui.engine.safety import orphan_processes
+        from ralph_tui.engine.safety import processes
 
-        orphan_processes.end_orphans(left)
-        note(f"{orphan_processes.described(left)} Ended.")
+        processes.end_orphans(left)
+        note(f"{processes.described(left)} Ended.")
     findings = tuple(examine(start_directory(project_root), tries=tries))
     if as_json:
         out_json([vars(finding) for finding in findings])

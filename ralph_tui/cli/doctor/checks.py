@@ -24,7 +24,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.check_commands import CheckKind
 
 if TYPE_CHECKING:
-    from ralph_tui.engine.safety.orphan_processes import OrphanProcess
+    from ralph_tui.engine.safety.processes import OrphanProcess
 
 
 LOW_DISK_BYTES = 500_000_000
@@ -65,7 +65,7 @@ def examine(start: Path, *, tries: bool = False) -> Iterator[Finding]:
     for finding in (_commits(root), _agents_md(root)) if root is not None else ():
         if finding is not None:
             yield finding
-    from ralph_tui.engine.safety.orphan_processes import HOW_TO_END, described
+    from ralph_tui.engine.safety.processes import HOW_TO_END, described
 
     left = orphans_of(start)
     text = described(left) if left else "no leftover processes"
@@ -84,7 +84,7 @@ def _login() -> str:
 
 def orphans_of(start: Path) -> "tuple[OrphanProcess, ...]":
     """Return the processes that a dead run left behind; none while a loop runs, whose processes look the same."""
-    from ralph_tui.engine.safety.orphan_processes import find_orphans
+    from ralph_tui.engine.safety.processes import find_orphans
     from ralph_tui.store.layout import Layout
     from ralph_tui.store.lock import LoopLock
 
@@ -134,7 +134,7 @@ def _git(start: Path) -> Finding:
     done = _asked(start, "git", "rev-parse", "--show-toplevel")
     if done.returncode != 0:
         return Finding("git", ok=False, text="not a repository", advice=advice, needed=False)
-    from ralph_tui.engine.safety.repository_status import repository_notices
+    from ralph_tui.engine.safety.repository_guard import repository_notices
 
     if warnings := " ".join(
         notice.text for notice in repository_notices(start) if notice.level == "warning"
@@ -255,7 +255,7 @@ def _checks(root: Path) -> Finding:
 
 
 def _commits(root: Path) -> Finding | None:
-    from ralph_tui.engine.commits.readiness import work_place
+    from ralph_tui.engine.commits.task_commits import work_place
     from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
     from ralph_tui.store.project import Project
     from ralph_tui.vcs.commits import Committer

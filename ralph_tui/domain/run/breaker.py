@@ -4,7 +4,9 @@ The failures of one task only use up that task's attempts. The breaker counts ho
 opens for problems that a single task cannot explain: denials, output collapse, an error across tasks, cost.
 """
 
-from collections.abc import Mapping
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -13,7 +15,122 @@ from pydantic import Field
 from ralph_tui.domain.base import Amount, Count, Model, Record, Timestamp
 from ralph_tui.domain.costs import Money, plus
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.domain.run.oscillation import Files, Left, restored_iteration, seen, with_state
+from ralph_tui.domain.sanitize import inert, one_line
+
+_SHOWN = 100
+"""Characters of the failure that are readable in a fingerprint."""
+
+_MOST_LINES = 12
+
+_VARYING: tuple[tuple[str, str], ...] = (
+    (r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?\b", "<time>"),
+    (r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b", "<time>"),
+    (r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b", "<id>"),
+    (r"\b0x[0-9a-fA-F]+\b", "<id>"),
+    # A path, with the line and the column behind it; a lone slash between words is none.
+    (r"(?:[A-Za-z]:)?(?:[\w.~@%+-]{0,128}[\\/])+[\w.@%+-]+(?::\d+)*(?:\(\d+(?:,\d+)?\))?", "<path>"),
+    (r"\b[\w-]{1,128}\.(?:py|pyi|js|jsx|ts|tsx|mjs|go|rs|rb|c|h|cc|cpp|java|kt|cs|php|sh)(?::\d+)+", "<path>"),
+    (r"\b(?:tmp|temp)[-_]?[A-Za-z0-9_]{6,}\b", "<temp>"),
+    (r"\b(?:req|msg|toolu)_[A-Za-z0-9]{8,}\b", "<id>"),
+    (r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,}\b", "<id>"),
+    (r"(?<![\w.])[-+]?\d[\d_,]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?:\s?(?:ns|us|µs|ms|s|sec|seconds?|min|minutes?|h|kB|KB|MB|GB|KiB|MiB|GiB|bytes|%))?(?![\w])", "<n>"),
+)  # fmt: skip
+"""Patterns of what varies, with their placeholders, in the order in which they are applied."""
+
+_SAYS_WHY = re.compile(
+    r"^E\s{2,}\S"  # pytest
+    r"|\b\w*(?:Error|Exception|Panic|Failure)\b\s*(?::|$)"
+    r"|\b(?:error|fatal|panic|panicked|exception)\b\s*(?:\[\w+\])?\s*[:!]"
+    r"|\berror TS\d+|\bassertion\b.*\bfailed\b|\bnot found\b|\bNo such file\b|\bcannot\b",
+    re.IGNORECASE,
+)
+"""Matches a line of output that says what went wrong, in the words of common tools."""
+
+
+def steady(text: str, *, but: str = "") -> str:
+    """Return the text on one line, with placeholders, except `but`, for everything that varies from run to run."""
+    line = inert(text)
+    for form, word in _VARYING:
+        line = line if word == but else re.sub(form, word, line)
+    return " ".join(line.split())
+
+
+def steady_name(name: str) -> str:
+    found = re.sub(r"^(?:[A-Za-z]:)?[\\/](?:[^\\/:]*[\\/])*", "", inert(name))
+    return " ".join(re.sub(r"\b0x[0-9a-fA-F]+\b", "<id>", found).split())
+
+
+def reasons(output: str) -> tuple[str, ...]:
+    """Return the distinct lines of a command's output that say what went wrong, with placeholders.
+
+    If there is no such line, the last three lines are used.
+    """
+    lines = [line for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if _SAYS_WHY.search(line)]
+    found = dict.fromkeys(steady(line) for line in (errors or lines[-3:]))
+    return tuple(sorted(line for line in found if line)[:_MOST_LINES])
+
+
+def fingerprint_of(parts: Iterable[str]) -> str:
+    """Return the fingerprint of a failure: its first words for a person, and a hash of all parts."""
+    given = [part for part in parts if part]
+    if not given:
+        return ""
+    digest = hashlib.sha256("\0".join(given).encode("utf-8", "replace")).hexdigest()[:12]
+    return f"{one_line(given[0], _SHOWN)} #{digest}"
+
+
+def fingerprint(message: str) -> str:
+    return fingerprint_of([steady(message)])
+
+
+MAX_STATES = 12
+"""How many file states are kept, which is the longest oscillation that can be detected."""
+
+
+class Left(Record):
+    """The state of the files after an iteration."""
+
+    iteration: Count
+    files: str
+    """A hash of the contents of all files."""
+
+
+class Files(Model):
+    """The hashes of all files before and after an iteration; empty if unknown."""
+
+    iteration: Count = 0
+    before: str = ""
+    after: str = ""
+
+
+def restored_iteration(left: Sequence[Left], now: Files) -> int | None:
+    """Return the earlier iteration whose file state the last iteration restored, or None.
+
+    An iteration that changed nothing restored nothing.
+    """
+    if not now.after or now.after == now.before:
+        return None
+    return next((state.iteration for state in reversed(left) if state.files == now.after), None)
+
+
+def seen(left: Sequence[Left], now: Files) -> str:
+    """Return why the files show no progress, or an empty string if they do."""
+    if now.after and now.after == now.before:
+        return "no file changed"
+    number = restored_iteration(left, now)
+    if number is None:
+        return ""
+    return f"the files are as they were {f'after iteration {number}' if number else 'at the start'}"
+
+
+def with_state(left: Sequence[Left], now: Files) -> tuple[Left, ...]:
+    """Return the kept states with the one after this iteration; the first time also the one before it."""
+    if not now.after:
+        return tuple(left)
+    first = () if left else (Left(iteration=max(0, now.iteration - 1), files=now.before),)
+    return (*left, *first, Left(iteration=now.iteration, files=now.after))[-MAX_STATES:]
+
 
 KEPT_EVIDENCE = 5
 """How many pieces of evidence each signal keeps, the latest ones."""

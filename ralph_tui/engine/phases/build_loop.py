@@ -10,8 +10,7 @@ from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import Begun, ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import Injection, Phase, StopMode
-from ralph_tui.domain.run.breaker import should_remake
-from ralph_tui.domain.run.oscillation import Files, restored_iteration, seen
+from ralph_tui.domain.run.breaker import Files, restored_iteration, seen, should_remake
 from ralph_tui.engine.context import RunContext, session_meter
 from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready, stopped_end
 from ralph_tui.engine.core.ports import AgentSession, SessionSpec

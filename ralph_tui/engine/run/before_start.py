@@ -6,7 +6,7 @@ from pathlib import Path
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.commits.readiness import WorkPlace, work_place
+from ralph_tui.engine.commits.task_commits import WorkPlace, work_place
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.prompts.prompts import check_template

@@ -21,8 +21,7 @@ from ralph_tui.domain.redaction import hide, secret_values
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
-from ralph_tui.engine.commits.readiness import WorkPlace
-from ralph_tui.engine.commits.task_commits import HookSandbox, TaskCommits
+from ralph_tui.engine.commits.task_commits import HookSandbox, TaskCommits, WorkPlace
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.archiving import archive_finished
 from ralph_tui.engine.control.plan_export import PRD, FollowedExports, follow_settings
@@ -48,13 +47,18 @@ from ralph_tui.engine.safety.command_sandbox import (
     confine,
     remove_mount_points,
 )
-from ralph_tui.engine.safety.orphan_processes import settle_orphans
 from ralph_tui.engine.safety.phase_extensions import (
     extra_environment,
     extra_values,
     extras_of,
 )
-from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked, marked_descendants
+from ralph_tui.engine.safety.processes import (
+    RUN_MARK,
+    Watchdog,
+    end_marked,
+    marked_descendants,
+    settle_orphans,
+)
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.session.spec import guard_policy, review_spec, spec_maker, with_own_processes
 from ralph_tui.engine.verification.baseline import Baseline

@@ -12,12 +12,9 @@ from ralph_tui.domain.documents.progress_log import Progress
 from ralph_tui.domain.events import Event, IterationFinished
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
-from ralph_tui.domain.plan.attempts import TaskLimits, after_iteration
-from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, TaskLimits, TaskStatus, after_iteration
 from ralph_tui.domain.project_state import Phase, SessionRecord
-from ralph_tui.domain.run.breaker import NO_TASK, IterationVerdict
-from ralph_tui.domain.run.failure_fingerprint import fingerprint
-from ralph_tui.domain.run.oscillation import Files
+from ralph_tui.domain.run.breaker import NO_TASK, Files, IterationVerdict, fingerprint
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import failure_event

@@ -20,7 +20,7 @@ from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.formatting import duration, plural, shortlist
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.domain.run.failure_fingerprint import steady
+from ralph_tui.domain.run.breaker import steady
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import Tree
 from ralph_tui.engine.control.undo import tree_of
@@ -28,7 +28,7 @@ from ralph_tui.engine.core.project_tree import files_of, is_project_file
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.named_tasks import read_package
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject, table
-from ralph_tui.engine.verification.evidence import report_judge
+from ralph_tui.engine.verification.evidence import reports
 from ralph_tui.engine.verification.evidence.classify import SUBJECT
 from ralph_tui.engine.verification.evidence.examined import Examined, is_linter
 from ralph_tui.engine.verification.evidence.reports import SCRIPT, TestReport
@@ -91,7 +91,7 @@ class BaselineFailure(Model):
         report = TestReport(outcomes=now.outcomes)
         failed_before = {*TestReport(outcomes=self.outcomes).failing}
         same = bool(report.failing) and failed_before.issuperset(report.failing)
-        return same and not report_judge.weaknesses(self.outcomes, report)
+        return same and not reports.weaknesses(self.outcomes, report)
 
 
 def _tests(outcomes: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ralph_tui.domain.formatting import shortlist
-from ralph_tui.domain.run.failure_fingerprint import (
+from ralph_tui.domain.run.breaker import (
     fingerprint_of,
     reasons,
     steady,

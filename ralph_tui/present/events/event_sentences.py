@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.formatting import duration, plural, took
-from ralph_tui.domain.labels import ENDS, FAILURES
+from ralph_tui.domain.formatting import ENDS, FAILURES, duration, plural, took
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.permissions import answer_text
 from ralph_tui.domain.plan.plan import TaskStatus

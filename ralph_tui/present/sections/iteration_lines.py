@@ -5,8 +5,7 @@ from functools import partial
 
 from rich.cells import cell_len
 
-from ralph_tui.domain.formatting import plural, took
-from ralph_tui.domain.labels import ENDS
+from ralph_tui.domain.formatting import ENDS, plural, took
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.run_history import Iteration, Run
 from ralph_tui.present.text.figures import money, tokens, when

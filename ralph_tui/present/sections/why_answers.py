@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from ralph_tui.domain.formatting import duration, plural
-from ralph_tui.domain.labels import ENDS
+from ralph_tui.domain.formatting import ENDS, duration, plural
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.plan.plan_validation import PlanProblem
 from ralph_tui.domain.project_state import DECISIONS, ApprovalKind

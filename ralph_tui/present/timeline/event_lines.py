@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Permission
-from ralph_tui.domain.formatting import plural, took
-from ralph_tui.domain.labels import ENDS
+from ralph_tui.domain.formatting import ENDS, plural, took
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.steps import StepOutcome

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.store.feature_choice import layout_of, pinned_feature
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.host.terminal_escapes import OLD_TITLE
+from ralph_tui.tui.host.widget_host import OLD_TITLE
 from ralph_tui.tui.terminal.garbage_collection import manual_collection
 from ralph_tui.tui.terminal.writer import quiet_stderr
 

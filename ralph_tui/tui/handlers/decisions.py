@@ -21,7 +21,7 @@ from ralph_tui.present.text.parts import Part, parts_blocks
 from ralph_tui.tui.data.attention import Attention, PendingDecision, approval_key, pending_decision
 from ralph_tui.tui.data.project_files import read_report, read_specs
 from ralph_tui.tui.handlers.command_host import CommandHost
-from ralph_tui.tui.host.workers import attempt
+from ralph_tui.tui.host.widget_host import attempt
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
 from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval

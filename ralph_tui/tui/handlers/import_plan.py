@@ -11,7 +11,7 @@ from ralph_tui.present.sections.import_parts import import_done, import_heading,
 from ralph_tui.present.text.key_hints import commands_as_key_text
 from ralph_tui.store.foreign_files import foreign_plans
 from ralph_tui.tui.handlers.command_host import CommandHost
-from ralph_tui.tui.host.workers import attempt
+from ralph_tui.tui.host.widget_host import attempt
 from ralph_tui.tui.screens.dialogs.preview import PreviewDialog
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 

@@ -3,7 +3,7 @@
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.commands.availability import no_loop
 from ralph_tui.tui.handlers.command_host import CommandHost
-from ralph_tui.tui.host.workers import attempt
+from ralph_tui.tui.host.widget_host import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
 from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
 

@@ -13,7 +13,7 @@ from ralph_tui.engine.control.attribution import CHANGED_ON_DISK
 from ralph_tui.engine.control.plan_edits import TaskFields
 from ralph_tui.present.text.key_hints import commands_as_key_text
 from ralph_tui.tui.handlers.command_host import CommandHost
-from ralph_tui.tui.host.workers import attempt
+from ralph_tui.tui.host.widget_host import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
 from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask, Save, TypedFields
 from ralph_tui.tui.screens.dialogs.preview import undo_work

@@ -7,7 +7,7 @@ from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.control.launch import RemainingWork
 from ralph_tui.tui.handlers.command_host import CommandHost
-from ralph_tui.tui.host.workers import attempt
+from ralph_tui.tui.host.widget_host import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
 
 _AFTER = ConfirmChoice("x", "Stop after this iteration, then quit", "end")

@@ -1,14 +1,17 @@
 """What widgets, screens and handlers may use of the app, so that none of them imports it."""
 
 import asyncio
-from collections.abc import Callable
+import os
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 from textual.app import App
 from textual.dom import DOMNode
 from textual.reactive import var
+from textual.worker import Worker
 
+from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import Notice
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import Task
@@ -16,7 +19,7 @@ from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.present.text.glyphs import Glyphs, choose
-from ralph_tui.present.text.key_hints import Keys
+from ralph_tui.present.text.key_hints import Keys, commands_as_key_text
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.store.crash_reports import write_report
 from ralph_tui.tui.commands.availability import CommandContext
@@ -24,9 +27,41 @@ from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.custom_keys import Keymap, keymap_of, keys_of
 from ralph_tui.tui.commands.registry import name_of
 from ralph_tui.tui.host.bridge import Bridge
-from ralph_tui.tui.host.terminal_escapes import notification
 from ralph_tui.tui.terminal.line_cache import draw_scroll_bars
 from ralph_tui.tui.terminal.private import write_escape
+
+KEEP_TITLE, OLD_TITLE = "\x1b[22;0t", "\x1b[23;0t"
+"""Save the terminal's title, and restore it."""
+
+_SENDER = "ralph"
+_LONGEST = 200
+"""Characters of a notification; desktops cut longer ones."""
+
+
+def notification(text: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the escape that makes this terminal show a desktop notification.
+
+    Each family of terminals has its own; terminals ignore an escape they do not know, so one is enough.
+    """
+    body = one_line(inert(text), _LONGEST).replace(";", ",")
+    if environ.get("KITTY_WINDOW_ID") or environ.get("TERM") == "xterm-kitty":
+        sent = f"\x1b]99;i={_SENDER}:d=0;{_SENDER}\x1b\\\x1b]99;i={_SENDER}:p=body;{body}\x1b\\"
+    elif environ.get("VTE_VERSION") or environ.get("TERM", "").startswith(("foot", "rxvt")):
+        sent = f"\x1b]777;notify;{_SENDER};{body}\x1b\\"
+    else:
+        sent = f"\x1b]9;{_SENDER}: {body}\x1b\\"
+    return _through_tmux(sent) if environ.get("TMUX") else sent
+
+
+def _through_tmux(escape: str) -> str:
+    """Wrap an escape so that tmux passes it to its terminal, if allow-passthrough permits."""
+    doubled = escape.replace("\x1b", "\x1b\x1b")
+    return f"\x1bPtmux;{doubled}\x1b\\"
+
+
+def window_title(title: str) -> str:
+    return f"\x1b]0;{title}\x07"
+
 
 TOAST = 160
 
@@ -188,3 +223,45 @@ class Host(App[int]):
 
 def error_line(error: Exception) -> str:
     return f"{type(error).__name__}: {one_line(str(error), 300)}"
+
+
+T = TypeVar("T")
+
+
+def do(
+    node: DOMNode, work: Awaitable[object], group: str, *, exclusive: bool = False
+) -> Worker[None]:
+    """Start `work` in a worker of `node`; a bug in the work does not close the screen.
+
+    Args:
+        exclusive: Whether to cancel other work of the group first.
+    """
+    app = node.app
+    assert isinstance(app, Host)
+    return node.run_worker(
+        _guarded(app, work), group=group, exclusive=exclusive, exit_on_error=False
+    )
+
+
+async def _guarded(app: Host, work: Awaitable[object]) -> None:
+    try:
+        await work
+    except Exception as error:  # noqa: BLE001 - a bug in one command must not close the screen
+        await app.failed(error)
+    finally:
+        app.call_later(app.work_ended)
+
+
+async def attempt(app: Host, request: Callable[[], T]) -> T | None:
+    """Send a request to the engine in a thread, because it may wait for the disk.
+
+    Returns:
+        The result, or None if the request failed and the error was shown.
+    """
+    try:
+        return await asyncio.to_thread(request)
+    except RalphError as error:
+        app.report_problem(commands_as_key_text(app.keys, str(error)))
+    except Exception as error:  # noqa: BLE001 - a bug in one request must not close the screen
+        await app.failed(error)
+    return None

@@ -22,8 +22,7 @@ from ralph_tui.engine.verification.check_command import CommandResult, run_comma
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.guard.sandbox.os_sandbox import sandbox_for
-from ralph_tui.vcs.commit_hooks import HookError
-from ralph_tui.vcs.commits import CommitRequest, Committer
+from ralph_tui.vcs.commits import CommitRequest, Committer, HookError
 from tests.harness.projects import git
 from tests.harness.real_processes import PYTHON
 from tests.harness.waiting import PATIENCE, until

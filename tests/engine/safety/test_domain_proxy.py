@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.safety.domain_proxy import SandboxRelays, allowed, parse
+from ralph_tui.engine.safety.command_sandbox import SandboxRelays, allowed, parse
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.evidence.check_names import TEST_DIRECTORIES
-from ralph_tui.engine.verification.evidence.classify import SUBJECT, classify
-from ralph_tui.engine.verification.evidence.marks import without_new_marks
+from ralph_tui.engine.verification.evidence.classify import SUBJECT, classify, without_new_marks
 from ralph_tui.engine.verification.evidence.tests_inside import has_own_tests
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
 from ralph_tui.vcs.snapshots import Content

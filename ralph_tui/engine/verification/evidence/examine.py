@@ -25,7 +25,7 @@ from ralph_tui.domain.verification.verification import (
 )
 from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.detection.directory_files import read_start
-from ralph_tui.engine.verification.evidence import report_judge
+from ralph_tui.engine.verification.evidence import reports
 from ralph_tui.engine.verification.evidence.altered import Altered
 from ralph_tui.engine.verification.evidence.check_inputs import builds, targets_exist
 from ralph_tui.engine.verification.evidence.check_names import is_test_file
@@ -213,9 +213,9 @@ class Examiner:
         run_faults: tuple[str, ...] = ()
         result, report = here.result, here.report
         if result.exit_code == 0:
-            found = report_judge.faults(report)
+            found = reports.faults(report)
             if report.runners and before.outcomes and not inspection.allowed:
-                found += report_judge.weaknesses(before.outcomes, report)
+                found += reports.weaknesses(before.outcomes, report)
         elif result.exit_code and report.runners:
             run_faults = report.faults
         known = before.outcomes
@@ -301,7 +301,7 @@ class Examiner:
         """Return whether tests with other values fail as without the work: the product can print outcomes of tests, and end them."""
         before, here = case.before.outcomes or {}, case.here
         other = await asyncio.to_thread(self._altered(case).with_other_values)
-        less = here.report.failing or report_judge.weaknesses(before, here.report)
+        less = here.report.failing or reports.weaknesses(before, here.report)
         if not other or less or here.result.seconds > _QUICK:
             return False
         run = (case.command, case.limit_seconds, other)

@@ -34,6 +34,7 @@ from ralph_tui.engine.verification.evidence.classify import (
     Side,
     classify,
     judged_content,
+    new_suppressions,
 )
 from ralph_tui.engine.verification.evidence.installed_packages import (
     changed_packages,
@@ -42,7 +43,6 @@ from ralph_tui.engine.verification.evidence.installed_packages import (
     site_packages,
 )
 from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks, is_own_lock
-from ralph_tui.engine.verification.evidence.marks import new_suppressions
 from ralph_tui.engine.verification.evidence.tests_inside import (
     new_modules,
     with_new_tests,

@@ -12,8 +12,7 @@ from ralph_tui.present.text.key_hints import Keys, key_label
 from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import COMMANDS
-from ralph_tui.tui.host.widget_host import CommandScreen, Host
-from ralph_tui.tui.host.workers import attempt, do
+from ralph_tui.tui.host.widget_host import CommandScreen, Host, attempt, do
 from ralph_tui.tui.widgets.footer import DialogFooter
 
 _NOT_NOW = "Unavailable: "

@@ -22,8 +22,7 @@ from ralph_tui.domain.sanitize import inert
 from ralph_tui.present.text.spans import plain
 from ralph_tui.tui.commands.registry import BY_NAME
 from ralph_tui.tui.host.saving import share
-from ralph_tui.tui.host.widget_host import Host
-from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.host.widget_host import Host, do
 from ralph_tui.tui.terminal.frozen_background import FrozenBackground
 from ralph_tui.tui.terminal.private import bind, keys_bound
 from ralph_tui.tui.widgets.footer import DialogFooter

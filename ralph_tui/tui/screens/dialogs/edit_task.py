@@ -17,7 +17,7 @@ from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.verification.check_commands import runnable_command
 from ralph_tui.engine.control.plan_edits import TaskFields
 from ralph_tui.present.text.spans import flat
-from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.host.widget_host import do
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 from ralph_tui.tui.screens.dialogs.text_input import editor
 from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame

@@ -12,8 +12,7 @@ from textual.widget import Widget
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.present.text.parts import Part, parts_blocks, parts_text
 from ralph_tui.present.text.spans import flat
-from ralph_tui.tui.host.widget_host import Host
-from ralph_tui.tui.host.workers import attempt
+from ralph_tui.tui.host.widget_host import Host, attempt
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 from ralph_tui.tui.widgets.dialog_frame import SCROLLS, DialogFrame
 from ralph_tui.tui.widgets.text_view import TextView

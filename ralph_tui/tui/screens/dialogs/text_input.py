@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from ralph_tui.present.text.spans import flat
-from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.host.widget_host import do
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 
 

@@ -18,7 +18,7 @@ from ralph_tui.store.feature_folders import Features
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
-from ralph_tui.tui.host.workers import attempt
+from ralph_tui.tui.host.widget_host import attempt
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 from ralph_tui.tui.screens.pages.page import Page
 from ralph_tui.tui.widgets.text_view import TextView

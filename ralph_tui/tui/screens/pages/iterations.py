@@ -27,7 +27,7 @@ from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import MAX_EVENTS, JournalLibrary
-from ralph_tui.tui.screens.dialogs.details import ToolDetail
+from ralph_tui.tui.screens.dialogs.text_reader import ToolDetail
 from ralph_tui.tui.screens.pages.page import ListDetailPage
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.row_list import Key

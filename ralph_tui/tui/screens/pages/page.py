@@ -29,10 +29,9 @@ from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import COMMANDS, PAGE_COMMANDS
 from ralph_tui.tui.host.saving import share
-from ralph_tui.tui.host.widget_host import Host
-from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.host.widget_host import Host, do
 from ralph_tui.tui.terminal.private import bind, forget_closed
-from ralph_tui.tui.theme.stylesheets import STYLES
+from ralph_tui.tui.theme.themes import STYLES
 from ralph_tui.tui.widgets.footer import Link, PageFooter, command_link
 from ralph_tui.tui.widgets.header import PageHead
 from ralph_tui.tui.widgets.links import LinkLine

@@ -10,8 +10,9 @@ from ralph_tui.engine.verification.evidence.classify import (
     Context,
     classify,
     judged_content,
+    new_suppressions,
+    without_new_marks,
 )
-from ralph_tui.engine.verification.evidence.marks import new_suppressions, without_new_marks
 from ralph_tui.engine.verification.evidence.tests_inside import with_new_tests
 from tests.harness.tables import Case, Line, Verb, each_case
 

@@ -11,11 +11,11 @@ import yaml
 
 from ralph_tui.domain.verification.verification import RunnerKind, TestCounts
 from ralph_tui.engine.verification.check_command import run_command
-from ralph_tui.engine.verification.evidence.report_judge import weaknesses
 from ralph_tui.engine.verification.evidence.reports import (
     TestReport,
     go_text,
     read_reports,
+    weaknesses,
 )
 from ralph_tui.engine.verification.evidence.runners import (
     join_environments,
