@@ -182,9 +182,9 @@ class Timeline:
             elif isinstance(event, ev.GateFinished):
                 self._fold_claim(event)
         if isinstance(event, ev.QuestionAsked | ev.QuestionAnswered):
-            for entry in self._pending.calls_changed_by(event, self._open.values()):
-                self._open[entry.call.tool_id] = entry
-                self._replace(entry)
+            for waiting in self._pending.calls_changed_by(event, self._open.values()):
+                self._open[waiting.call.tool_id] = waiting
+                self._replace(waiting)
         elif isinstance(event, ev.IterationFinished):
             heading = self.entry(self._last_heading)
             if isinstance(heading, HeadingEntry) and self._heading_iteration == event.iteration:
