@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from ralph_tui.domain.sanitize import one_line
 
 MAX_BYTES = 1_000_000
 MOST_NESTED = 1_000
+MOST_VALUES = 100_000
 
 NAMED_LISTS = frozenset({"phases.building.backpressure"})
 """Lists that may also be written as a mapping, with a name for each item."""
@@ -78,33 +80,62 @@ def read_entries(path: Path) -> tuple[Entry, ...]:
 
 def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
     """Read the settings in the text of a YAML file. Errors name `path`."""
+    value, lines = parse_yaml(text, path)
+    try:
+        return tuple(_section_entries(value, "", path, lines))
+    except ConfigError as error:
+        from ralph_tui.config.foreign_config import tool_of  # needed only after an error
+
+        if form := tool_of(value):
+            hint = f"These look like the {form}: `ralph config import {path}` translates them."
+            raise ConfigError(error.message, hint) from error
+        raise
+
+
+def parse_yaml(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
+    """Parse YAML, or JSON, into texts, None, tuples and mappings; also return the line of each key by dotted name."""
     if not text.strip():
-        return ()
+        return None, {}
     import yaml
 
+    lines: dict[str, int] = {}
+    nodes = count()
+
+    def plain(node: object, place: str) -> object:
+        if next(nodes) > MOST_VALUES:  # aliases may repeat a part without end
+            raise ConfigError(f"{path}: it has too many values.", "Name a file of settings.")
+        if isinstance(node, yaml.SequenceNode):
+            return tuple(plain(item, f"{place}[{n}]") for n, item in enumerate(node.value))
+        if isinstance(node, yaml.ScalarNode):
+            return None if node.tag.endswith(":null") else str(node.value)
+        found: dict[str, object] = {}
+        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
+            whole, line = f"{place}.{name}".lstrip("."), key.start_mark.line + 1
+            # `a.b` and `b` below `a` are the same setting. A section may be written in both ways.
+            if name in found or (whole in lines and not isinstance(value, yaml.MappingNode)):
+                what = f"{path}:{line}: {whole!r} is set twice, first in line {lines[whole]}."
+                raise ConfigError(what, "Remove one of them.")
+            lines[whole] = line
+            found[name] = plain(value, whole)
+        return found
+
     try:
-        node = compose(text)
+        # In JSON, tabs may indent.
+        root = compose(text.replace("\t", " ") if text.lstrip().startswith("{") else text)
+        return None if root is None else plain(root, ""), lines
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         problem = one_line(error.problem or error.context or "it cannot be parsed")
         raise ConfigError(
-            f"{where}: this is not valid YAML: {problem}.", "Correct the line or delete the file."
+            f"{where}: this is not valid YAML: {problem}.", "Correct this line."
         ) from error
     except (yaml.YAMLError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ConfigError(
-            f"{path}: this is not valid YAML: {one_line(why)}.", "Correct or delete the file."
+            f"{path}: this is not valid YAML: {one_line(why)}.", "Correct the file."
         ) from error
-    try:
-        return tuple(_section_entries(node, "", path, {})) if node is not None else ()
-    except ConfigError as error:
-        from ralph_tui.config.foreign_config import foreign_form  # needed only after an error
-
-        if form := foreign_form(text):
-            hint = f"These look like the {form}: `ralph config import {path}` translates them."
-            raise ConfigError(error.message, hint) from error
-        raise
 
 
 def compose(text: str) -> object:
@@ -150,97 +181,63 @@ def _unreadable(path: Path, why: str) -> ConfigError:
 
 
 def _section_entries(
-    node: object, section: str, path: Path, seen: dict[str, int]
+    value: object, section: str, path: Path, lines: Mapping[str, int]
 ) -> Iterator[Entry]:
-    """Yield the entries of one mapping node. The known sections limit the depth.
-
-    Args:
-        seen: The line of each setting so far. `a.b` and `b` below `a` are the same setting.
-    """
-    import yaml
-
-    assert isinstance(node, yaml.Node)
-    where = f"{path}:{node.start_mark.line + 1}"
-    if _is_empty(node):
+    """Yield the entries of one section. The known sections limit the depth."""
+    if value is None:
         return
-    if not isinstance(node, yaml.MappingNode):
+    if not isinstance(value, Mapping):
         name = f"{section!r}" if section else "The file"
         raise ConfigError(
-            f"{where}: {name} must hold settings, one `name: value` per line.",
+            f"{path}:{lines.get(section, 1)}: {name} must hold settings, one `name: value` per line.",
             f"Known there: {', '.join(children(section))}.",
         )
-    here_seen: dict[str, int] = {}
-    for key_node, value in node.value:
-        line = key_node.start_mark.line + 1
-        name = key_node.value if isinstance(key_node, yaml.ScalarNode) else "?"
-        key = f"{section}.{name}" if section else str(name)
-        here = f"{path}:{line}"
-        known = here_seen if key in sections() else seen
-        if key in known:
-            raise ConfigError(
-                f"{here}: {key!r} is set twice, first in line {known[key]}.", "Remove one of them."
-            )
-        known[key] = line
+    for name, part in value.items():
+        key = f"{section}.{name}".lstrip(".")
+        here = f"{path}:{lines[key]}"
         if key in sections() and key:
-            yield from _section_entries(value, key, path, seen)
-        elif key in GONE and str(value.value).casefold() in GONE[key].always:
+            yield from _section_entries(part, key, path, lines)
+        elif key in GONE and str(part).casefold() in GONE[key].always:
             continue
         elif key not in known_keys():
             raise unknown_setting(key, here)
-        elif not _is_empty(value):
-            yield _entry(value, key, path, here)
+        elif part is not None:
+            yield _entry(part, key, path, lines)
 
 
-def _entry(value: object, key: str, path: Path, here: str) -> Entry:
-    import yaml
-
-    if is_mapping(key):
-        places: dict[str, str] = {}
-        return Entry(key, _mapping_value(value, key, path, places), here, places)
-    if key in NAMED_LISTS and isinstance(value, yaml.MappingNode):
-        named = _mapping_value(value, key, path, {})
-        assert isinstance(named, dict)
-        return Entry(key, tuple(named.values()), here)
-    return Entry(key, _scalar_or_list(value, key, path), here)
+def _entry(value: object, key: str, path: Path, lines: Mapping[str, int]) -> Entry:
+    where, places = f"{path}:{lines[key]}", dict[str, str]()
+    named = key in NAMED_LISTS and isinstance(value, Mapping)
+    found = _checked(value, key, path, lines, places, may_have_parts=named or is_mapping(key))
+    if named and isinstance(found, dict):
+        return Entry(key, tuple(found.values()), where)
+    return Entry(
+        key, found, where, {part.removeprefix(f"{key}."): at for part, at in places.items()}
+    )
 
 
-def _is_empty(node: object) -> bool:
-    import yaml
-
-    return isinstance(node, yaml.ScalarNode) and node.tag.endswith(":null")
-
-
-def _mapping_value(
-    node: object, key: str, path: Path, places: dict[str, str], below: str = ""
+def _checked(
+    value: object,
+    key: str,
+    path: Path,
+    lines: Mapping[str, int],
+    places: dict[str, str],
+    *,
+    may_have_parts: bool,
 ) -> object:
-    """Return a mapping value, and record the line of each part in `places`."""
-    import yaml
-
-    if not isinstance(node, yaml.MappingNode):
-        return "" if _is_empty(node) else _scalar_or_list(node, f"{key}.{below}".rstrip("."), path)
-    found: dict[str, object] = {}
-    for key_node, value in node.value:
-        name = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
-        part = f"{below}.{name}" if below else name
-        here = f"{path}:{key_node.start_mark.line + 1}"
-        if name in found:
-            raise ConfigError(f"{here}: {key}.{part} is set twice.", "Remove one of them.")
-        places[part] = here
-        found[name] = _mapping_value(value, key, path, places, part)
-    return found
-
-
-def _scalar_or_list(node: object, key: str, path: Path) -> str | tuple[str, ...]:
-    import yaml
-
-    if isinstance(node, yaml.ScalarNode):
-        return str(node.value)
-    if isinstance(node, yaml.SequenceNode) and all(
-        isinstance(item, yaml.ScalarNode) for item in node.value
-    ):
-        return tuple(str(item.value) for item in node.value)
-    assert isinstance(node, yaml.Node)
+    """Return the value of a key, with its lists checked, and record the line of each part in `places`."""
+    if isinstance(value, Mapping) and may_have_parts:
+        inside: dict[str, object] = {}
+        for name, part in value.items():
+            whole = f"{key}.{name}"
+            places[whole] = f"{path}:{lines[whole]}"
+            inside[name] = _checked(part, whole, path, lines, places, may_have_parts=True)
+        return inside
+    if isinstance(value, tuple) and all(isinstance(item, str | None) for item in value):
+        return tuple(item or "" for item in value)
+    if isinstance(value, str | None):
+        return value or ""
     raise ConfigError(
-        f"{path}:{node.start_mark.line + 1}: {key} must be one value or a list of values.",
+        f"{path}:{lines[key]}: {key} must be one value or a list of values.",
         "`ralph config show` lists every setting with its value.",
     )

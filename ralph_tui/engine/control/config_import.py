@@ -9,15 +9,14 @@ from ralph_tui.config.foreign_config import (
     ForeignConfig,
     ForeignTool,
     UntranslatedKey,
-    parse_foreign,
     tool_of,
+    translate_hybrid,
+    translate_wiggum,
 )
-from ralph_tui.config.hybrid_settings import translate_hybrid
 from ralph_tui.config.load import COMMAND_LINE, load_settings
 from ralph_tui.config.step_settings import WORK
 from ralph_tui.config.template import yaml_value
-from ralph_tui.config.wiggum_steps import translate_wiggum
-from ralph_tui.config.yaml_reader import parse_entries, read_text
+from ralph_tui.config.yaml_reader import parse_entries, parse_yaml, read_text
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.run.steps import digest_of
@@ -139,7 +138,7 @@ def _translated(source: Path) -> ForeignConfig:
             f"There is no file {source}.",
             "Give the path of Wiggum's default.json or Ralph Hybrid's config.yaml.",
         )
-    value, lines = parse_foreign(read_text(source), source)
+    value, lines = parse_yaml(read_text(source), source)
     form = tool_of(value)
     if form is None or not isinstance(value, Mapping):
         raise ConfigError(
