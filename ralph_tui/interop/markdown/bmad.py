@@ -16,7 +16,7 @@ from ralph_tui.interop.markdown.box_plans import (
     malformed_box_error,
     open_document,
 )
-from ralph_tui.interop.markdown.boxes import Box, BoxDocument, TextLine, columns
+from ralph_tui.interop.markdown.boxes import Box, BoxDocument, Heading, TextLine, columns
 
 _STORY = re.compile(
     r"^\W*(?:user[ \t]+)?story[ \t]+([0-9]{1,4})[.-]([0-9]{1,4})[ \t]*(?:[:.\u2013\u2014-][ \t]*)*(.*)$",
@@ -36,7 +36,6 @@ _BOLD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\*\*([A-Za-z][A-Za-z /()-]{2,40}?):?\
 _BULLET = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,4}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _HEAD = re.compile(r" {0,3}#{1,6}[ \t]")
 _CONTINUES = re.compile(r"\W*(?:when|then|and|but)\b", re.IGNORECASE)
-_DONE = frozenset({"done", "complete", "completed", "closed"})
 
 _KINDS = (
     ("criteria", re.compile(r"acceptance criteria")),
@@ -62,7 +61,6 @@ class _Section:
 
     name: str
     level: int
-    line: int
     lines: list[TextLine] = field(default_factory=list)
 
     @property
@@ -72,25 +70,6 @@ class _Section:
     @property
     def text(self) -> str:
         return "\n".join(line.text for line in self.lines).strip()
-
-
-@dataclass(frozen=True)
-class _Status:
-    """The words of a status, with their offset in the text."""
-
-    start: int
-    words: str
-
-    @property
-    def first(self) -> str:
-        return re.split(r"[ _-]", self.words.casefold())[0]
-
-
-@dataclass(frozen=True)
-class _Story:
-    entry: PlanEntry
-    ignored: Sequence[str]
-    remark: str
 
 
 def _sniff(source: Source) -> int:
@@ -109,152 +88,130 @@ def _sniff(source: Source) -> int:
 
 def _listing(source: Source, _: ImportOptions) -> Listing:
     """List the stories. The Status decides whether one is done."""
-    document = open_document(source)
-    stories = _stories(document, source)
-    remarks = [story.remark for story in stories if story.remark]
-    if ignored := list(dict.fromkeys(name for story in stories for name in story.ignored)):
-        remarks.append(
-            f"Sections that ralph does not use stay in the file: {shortlist(ignored, 6)}."
-        )
-    title = "" if len(stories) == 1 else document.title
-    return Listing(chained(story.entry for story in stories), title, remarks=remarks)
+    document, remarks, ignored = open_document(source), list[str](), dict[str, None]()
+    entries = chained(_stories(document, source, remarks, ignored))
+    if ignored:
+        shown = shortlist(list(ignored), 6)
+        remarks.append(f"Sections that ralph does not use stay in the file: {shown}.")
+    return Listing(entries, "" if len(entries) == 1 else document.title, remarks=remarks)
+
+
+def _stories(
+    document: BoxDocument, source: Source, remarks: list[str], ignored: dict[str, None]
+) -> Iterator[PlanEntry]:
+    headings, last, epic = document.headings, len(document.lines), ""
+    boxes = {box.line: box for box in document.boxes}
+    malformed = {half.line: half for half in document.malformed}
+    by_line = {heading.line: heading for heading in headings}
+    named = _FILE.search(file_name(source))
+    found = [(heading, _STORY.match(heading.text)) for heading in headings]
+    is_one = sum(bool(mark) for _, mark in found) == 1
+    if not any(mark for _, mark in found):
+        if not headings or not named:
+            hint = "A story begins with a heading such as `# Story 1.2: Log in`."
+            raise InteropError(source.name, 0, "there is no story in the file", hint)
+        found, is_one = [(headings[0], named)], True
+    for index, (heading, mark) in enumerate(found):
+        if mark is not None:
+            ends = (
+                later.line - 1
+                for later, other in found[index + 1 :]
+                if other or later.level <= heading.level
+            )
+            end = last if is_one else next(ends, last)
+            sections, status = _sections(document.lines[heading.line : end], by_line)
+            title = heading.text if mark is named else mark[3].strip()
+            story = _Story(f"{int(mark[1])}.{int(mark[2])}", sections, status)
+            numbers = [line.number for each in story.of("tasks") for line in each.lines]
+            if half := next((malformed[n] for n in numbers if n in malformed), None):
+                raise malformed_box_error(half, source)
+            own = [boxes[number] for number in numbers if number in boxes]
+            ignored |= dict.fromkeys(section.name for section in story.of("ignored"))
+            yield PlanEntry(
+                id=story.id,
+                title=title or f"Story {story.id}",
+                line=heading.line,
+                text=story.text,
+                criteria=tuple(c for each in story.of("criteria") for c in _criteria(each)),
+                done=story.is_done(own, remarks),
+                blocked=f"blocked in {one_line(source.name, 100)}" * (story.word == "blocked"),
+                priority=int(mark[1]) * 100 + min(int(mark[2]), 99),
+                group=epic or f"Epic {int(mark[1])}",
+                notes="\n\n".join(
+                    f"{each.name}\n{each.text}" for each in story.of("") if each.text
+                ),
+            )
+        elif _EPIC.match(heading.text):
+            epic = heading.text
+
+
+def _sections(
+    lines: Sequence[TextLine], headings: Mapping[int, Heading]
+) -> tuple[list[_Section], str]:
+    """Return the sections of a story, and the words of its Status. The headings are by line.
+
+    A heading below the level of its section belongs to that section. The status stands in a line of its own before
+    the other sections, or in a section of that name or its heading, as in `## Status: Done`.
+    """
+    found, status = [_Section("", 0)], ""
+    for line in lines:
+        now, heading, bold = found[-1], headings.get(line.number), _BOLD.match(line.shown)
+        may_begin = now.level in {0, _BOLD_LEVEL}
+        if heading is not None and (heading.level <= now.level or may_begin):
+            found.append(now := _Section(heading.text, heading.level))
+            words = heading.text.partition(":")[2] if now.kind == "status" else ""
+        elif bold and _kind(bold[1]) and may_begin:
+            found.append(_Section(bold[1], _BOLD_LEVEL))
+            words = ""
+        else:
+            mark = _STATUS.match(line.shown) if now.kind in {"text", "status"} else None
+            words = line.shown[mark.end() :] if mark else line.shown * (now.kind == "status")
+            if mark is None:
+                now.lines.append(line)
+        if words.strip() and not status:
+            value = _VALUE.search(words)
+            status = value[0] if value else ""
+    return found, status
+
+
+@dataclass(frozen=True)
+class _Story:
+    """A story of an epic, with the words of its Status."""
+
+    id: str
+    sections: Sequence[_Section]
+    status: str
+
+    def of(self, kind: str) -> Iterator[_Section]:
+        return (section for section in self.sections if section.kind == kind)
+
+    @property
+    def word(self) -> str:
+        return re.split(r"[ _-]", self.status.casefold())[0]
+
+    @property
+    def text(self) -> str:
+        lines = "\n".join(line.text for section in self.of("text") for line in section.lines)
+        text = re.sub(r"\A(?:[ \t-]*\n)+|(?:\n[ \t-]*)+\Z", "", lines)
+        tasks = (f"{each.name}:\n{each.text}" for each in self.of("tasks") if each.text)
+        return "\n\n".join(filter(None, (re.sub(r"\n{3,}", "\n\n", text), *tasks)))
+
+    def is_done(self, boxes: Sequence[Box], remarks: list[str]) -> bool:
+        open_ = [box for box in boxes if not box.is_done]
+        if not self.status:
+            return bool(boxes) and not open_
+        is_done = self.word in {"done", "complete", "completed", "closed"}
+        told = f"Story {self.id} is {one_line(self.status, 40)!r} in the file, so it counts as"
+        if is_done and open_:
+            remarks.append(f"{told} done, although {len(open_)} of {len(boxes)} boxes are open.")
+        elif not is_done and boxes and not open_:
+            remarks.append(f"{told} open, although all of its boxes are done.")
+        return is_done
 
 
 def _kind(name: str) -> str:
     key = name.strip(" \t*_:").casefold()
     return next((kind for kind, pattern in _KINDS if pattern.match(key)), "")
-
-
-class _Reader:
-    """Reads the stories of a file, whose headings and boxes it knows by line."""
-
-    def __init__(self, document: BoxDocument, source: Source) -> None:
-        self.lines, self.source = document.lines, source
-        self.headings = {heading.line: heading for heading in document.headings}
-        self.boxes = {box.line: box for box in document.boxes}
-        self.malformed = {half.line: half for half in document.malformed}
-
-    def story(self, number: re.Match[str], title: str, begin: int, end: int, epic: str) -> _Story:
-        """Return the story in the lines after `begin`, up to `end`."""
-        id_ = f"{int(number[1])}.{int(number[2])}"
-        kinds: dict[str, list[_Section]] = {}
-        for section in self._sections(begin, end):
-            kinds.setdefault(section.kind, []).append(section)
-        status = _status(self._status_lines(begin, end, kinds))
-        numbers = [line.number for section in kinds.get("tasks", ()) for line in section.lines]
-        if half := next((self.malformed[n] for n in numbers if n in self.malformed), None):
-            raise malformed_box_error(half, self.source)
-        boxes = [self.boxes[number] for number in numbers if number in self.boxes]
-        done, remark = _is_done(id_, status, boxes)
-        is_blocked = status is not None and status.first == "blocked"
-        entry = PlanEntry(
-            id=id_,
-            title=title.strip() or f"Story {id_}",
-            line=max(1, begin),
-            text=_text(kinds, status),
-            criteria=tuple(c for section in kinds.get("criteria", ()) for c in _criteria(section)),
-            done=done,
-            blocked=f"blocked in {one_line(self.source.name, 100)}" if is_blocked else "",
-            priority=int(number[1]) * 100 + min(int(number[2]), 99),
-            group=epic or f"Epic {int(number[1])}",
-            notes="\n\n".join(f"{s.name}\n{s.text}" for s in kinds.get("", ()) if s.text),
-        )
-        return _Story(entry, [s.name for s in kinds.get("ignored", ())], remark)
-
-    def _sections(self, begin: int, end: int) -> list[_Section]:
-        """Split the lines at headings. A heading below the level of its section belongs to that section."""
-        found = [_Section("", 0, begin)]
-        for line in self.lines[begin:end]:
-            level = found[-1].level
-            heading = self.headings.get(line.number)
-            bold = _BOLD.match(line.shown)
-            if heading is not None and (heading.level <= level or level in {0, _BOLD_LEVEL}):
-                found.append(_Section(heading.text, heading.level, line.number))
-            elif bold and _kind(bold[1]) and level in {0, _BOLD_LEVEL}:
-                found.append(_Section(bold[1], _BOLD_LEVEL, line.number))
-            else:
-                found[-1].lines.append(line)
-        return found
-
-    def _status_lines(
-        self, begin: int, end: int, kinds: Mapping[str, Sequence[_Section]]
-    ) -> Iterator[TextLine]:
-        """Yield the lines before the first long section, and those of later sections about the status."""
-        others = [s for kind in ("criteria", "tasks", "ignored") for s in kinds.get(kind, ())]
-        first = min((section.line for section in others), default=end + 1)
-        yield from self.lines[begin : min(first - 1, end)]
-        for section in kinds.get("status", ()):
-            if section.line > first:
-                # The heading itself may contain the status, as in `## Status: Done`.
-                yield from (self.lines[section.line - 1], *section.lines)
-
-
-def _stories(document: BoxDocument, source: Source) -> list[_Story]:
-    reader, headings, last = _Reader(document, source), document.headings, len(document.lines)
-    marks = [_STORY.match(heading.text) for heading in headings]
-    is_one = sum(map(bool, marks)) == 1
-    stories: list[_Story] = []
-    epic = ""
-    for index, (heading, mark) in enumerate(zip(headings, marks, strict=True)):
-        if mark is not None:
-            later = (
-                headings[after].line - 1
-                for after in range(index + 1, len(headings))
-                if marks[after] or headings[after].level <= heading.level
-            )
-            end = last if is_one else next(later, last)
-            stories.append(reader.story(mark, mark[3], heading.line, end, epic))
-        elif _EPIC.match(heading.text):
-            epic = heading.text
-    named = _FILE.search(file_name(source))
-    if not stories and headings and named:
-        return [reader.story(named, headings[0].text, headings[0].line, last, "")]
-    if not stories:
-        hint = "A story begins with a heading such as `# Story 1.2: Log in`."
-        raise InteropError(source.name, 0, "there is no story in the file", hint)
-    return stories
-
-
-def _text(kinds: Mapping[str, Sequence[_Section]], status: _Status | None) -> str:
-    at = status.start if status else -1
-    lines = [
-        line.text
-        for section in kinds.get("text", ())
-        for line in section.lines
-        if not line.start <= at <= line.start + len(line.raw) and not _STATUS_HEAD.match(line.shown)
-    ]
-    text = re.sub(
-        r"\n{3,}", "\n\n", re.sub(r"\A(?:[ \t-]*\n)+|(?:\n[ \t-]*)+\Z", "", "\n".join(lines))
-    )
-    tasks = "\n\n".join(f"{s.name}:\n{s.text}" for s in kinds.get("tasks", ()) if s.text)
-    return "\n\n".join(part for part in (text, tasks) if part)
-
-
-def _is_done(id_: str, status: _Status | None, boxes: Sequence[Box]) -> tuple[bool, str]:
-    open_ = [box for box in boxes if not box.is_done]
-    if status is None:
-        return bool(boxes) and not open_, ""
-    is_done = status.first in _DONE
-    told = f"Story {id_} is {one_line(status.words, 40)!r} in the file, so it counts as"
-    if is_done and open_:
-        return True, f"{told} done, although {len(open_)} of {len(boxes)} boxes are open."
-    if not is_done and boxes and not open_:
-        return False, f"{told} open, although all of its boxes are done."
-    return is_done, ""
-
-
-def _status(lines: Iterator[TextLine]) -> _Status | None:
-    expected = False
-    for line in lines:
-        shown = line.shown
-        if not shown.strip():
-            continue
-        found = _STATUS.match(shown)
-        if found or (expected and not shown.lstrip().startswith("#")):
-            words = _VALUE.search(shown, found.end() if found and not expected else 0)
-            return words and _Status(line.start + words.start(), words[0])
-        expected = _STATUS_HEAD.match(shown) is not None
-    return None
 
 
 def _criteria(section: _Section) -> Iterator[str]:
