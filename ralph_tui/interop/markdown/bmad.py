@@ -150,7 +150,7 @@ def _sections(
 ) -> tuple[list[_Section], str]:
     """Return the sections of a story, and the words of its Status. The headings are by line.
 
-    A heading below the level of its section belongs to that section. The status stands in a line of its own before
+    A heading below the level of its section belongs to that section. The status is in a line of its own before
     the other sections, or in a section of that name or its heading, as in `## Status: Done`.
     """
     found, status = [_Section("", 0)], ""
