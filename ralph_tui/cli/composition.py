@@ -112,7 +112,7 @@ def launch_demo(
     from ralph_tui.demo.scenario import FIRST, load_scenario, shipped_scenario
     from ralph_tui.demo.server import ModelServer
     from ralph_tui.engine.control.request import RunRequest
-    from ralph_tui.engine.core.services import RunServices
+    from ralph_tui.engine.core.services import RunServices, no_background
     from ralph_tui.engine.run.launch_factory import make_launch
     from ralph_tui.store.project import Project
 
@@ -141,7 +141,7 @@ def launch_demo(
                 make_agent,
                 settings,
                 environment=demo_environment(),
-                beside=person.live if person else None,
+                beside=person.live if person else no_background,
             )
             async with server:
                 return await make_launch(project.root, services, request).run(sink)

@@ -13,10 +13,10 @@ from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.engine.core.outcome import (
     End,
+    failed_end,
     fatal_end,
     interrupted_end,
     nothing_ready,
-    out_of_resources,
 )
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
@@ -112,7 +112,7 @@ ENDS: dict[str, tuple[End, tuple[str, ...], str]] = {
     ),
     "a stop": (interrupted_end(RalphState()), ("stopped on request",), "Run again"),
     "a full disk": (
-        out_of_resources(OSError(errno.ENOSPC, "full", "/x")),
+        failed_end(OSError(errno.ENOSPC, "full", "/x")),
         ("disk is full",),
         "Free",
     ),

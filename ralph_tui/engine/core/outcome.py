@@ -71,18 +71,19 @@ def waiting_end(reason: str, hint: str) -> End:
     return End(status=LoopStatus.WAITING, reason=reason, hint=hint, exit_code=code)
 
 
-def failed_end(error: RalphError) -> End:
-    return End(
-        status=LoopStatus.ERROR, reason=error.message, hint=error.hint, exit_code=error.exit_code
-    )
-
-
-def out_of_resources(error: OSError) -> End:
-    """Return the end by an exhausted resource: disk, memory, descriptors or processes.
+def failed_end(error: RalphError | OSError) -> End:
+    """Return the end by an error, or by an exhausted resource: disk, memory, descriptors or processes.
 
     Raises:
         OSError: The error has another cause.
     """
+    if isinstance(error, RalphError):
+        return End(
+            status=LoopStatus.ERROR,
+            reason=error.message,
+            hint=error.hint,
+            exit_code=error.exit_code,
+        )
     if error.errno in (errno.ENOSPC, errno.EDQUOT):  # the store reports its own
         where = f" ({error.filename})" if error.filename else ""
         return failed_end(

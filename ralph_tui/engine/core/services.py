@@ -12,16 +12,14 @@ if TYPE_CHECKING:
     from ralph_tui.engine.core.ports import Agent
 
 
-def _nothing() -> None:
-    """Do nothing. The default preflight and warm-up."""
+def _nothing() -> None: ...
 
 
 def _unchanged(event: Event) -> Event:
     return event
 
 
-async def no_background(_: EventSink) -> None:
-    """Do nothing. The default for `RunServices.beside`."""
+async def no_background(_: EventSink) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class RunServices:
     warm_up: Callable[[], None] = _nothing
     label: str = ""
     attribute_event: Callable[[Event], Event] = _unchanged
-    beside: "Callable[[EventSink], Coroutine[None, None, None]] | None" = None
+    beside: Callable[[EventSink], Coroutine[None, None, None]] = no_background
 
     @property
     def everything(self) -> dict[str, str]:

@@ -23,7 +23,7 @@ from ralph_tui.vcs.commits import Committer
 def checked_phase(
     project: Project, docs: Documents, services: RunServices, request: RunRequest
 ) -> Phase:
-    """Return the phase where a run begins; refuse invalid settings, prompts and plans."""
+    """Return the phase where a run begins; refuse what cannot run, and unverifiable tasks that no one can be asked about."""
     _require_utf8_name(project.root)
     settings = services.settings
     phase = first_phase(project, docs, request)
@@ -34,16 +34,11 @@ def checked_phase(
         check_template(request.prompt.text, source=request.prompt.name)
     if Phase.BUILDING in ahead:
         check_steps(project, settings, docs.steps)
-    return phase
-
-
-def require_verifiable(
-    project: Project, docs: Documents, settings: Settings, request: RunRequest, phase: Phase
-) -> None:
-    """Refuse a plan with tasks that no check can verify, if no one can be asked about them."""
+    services.preflight()
     if phase is Phase.BUILDING and not request.answerable:
         rules = ChecksOfRun(project.root, settings).rules()
         require_checks(uncovered(docs.plan, settings.phases.building, rules))
+    return phase
 
 
 def place_to_work(

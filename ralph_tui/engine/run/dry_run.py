@@ -37,7 +37,7 @@ from ralph_tui.engine.phases.opening_prompts import (
     prompt_of_task,
 )
 from ralph_tui.engine.prompts.prompts import guidance_section
-from ralph_tui.engine.run.before_start import checked_phase, place_to_work, require_verifiable
+from ralph_tui.engine.run.before_start import checked_phase, place_to_work
 from ralph_tui.engine.run.phase_order import WHY_NEXT, chosen_phase
 from ralph_tui.engine.run.startup import as_begun
 from ralph_tui.engine.session.iteration_result import with_iteration_begun
@@ -101,9 +101,7 @@ async def look_ahead(root: Path, services: RunServices, request: RunRequest) -> 
     project = Project(root)
     docs = await asyncio.to_thread(project.look)
     phase = await asyncio.to_thread(checked_phase, project, docs, services, request)
-    settings = services.settings
-    await asyncio.to_thread(require_verifiable, project, docs, settings, request, phase)
-    return await _Preview(project, docs, settings, request, phase).look()
+    return await _Preview(project, docs, services.settings, request, phase).look()
 
 
 class _Preview:

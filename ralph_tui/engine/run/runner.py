@@ -28,14 +28,14 @@ from ralph_tui.engine.control.plan_export import PRD, FollowedExports, follow_se
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.core.event_bus import EventBus
-from ralph_tui.engine.core.outcome import End, failed_end, out_of_resources
+from ralph_tui.engine.core.outcome import End, failed_end
 from ralph_tui.engine.core.ports import Agent
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.run_files import RunFiles
-from ralph_tui.engine.core.services import RunServices, no_background
+from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.decisions.permission_questions import withdraw_stale_questions
 from ralph_tui.engine.limits.run_limits import QuotaWatch, RunLimits
-from ralph_tui.engine.run.before_start import checked_phase, place_to_work, require_verifiable
+from ralph_tui.engine.run.before_start import checked_phase, place_to_work
 from ralph_tui.engine.run.notifications import NotificationSandbox, Notifier
 from ralph_tui.engine.run.phase_order import PhaseOrder
 from ralph_tui.engine.run.startup import begin_run, run_started
@@ -170,10 +170,8 @@ class Runner:
             await withdraw_stale_questions(self._project_state, phase)
             async with self._parts():
                 end = await self._work(phase)
-        except RalphError as error:
+        except (RalphError, OSError) as error:  # may also come from the cleanup
             end = failed_end(error)
-        except OSError as error:  # may also come from the cleanup
-            end = out_of_resources(error)
         end = await self._final_check(end)
         await self._archive(end)
         await self._commits.report_commits()
@@ -193,10 +191,8 @@ class Runner:
             )
             end = await self._commits.finish_pending() or await order.run(phase)
             committed = end.status is LoopStatus.COMPLETE and await self._commits.all_complete()
-        except RalphError as error:
+        except (RalphError, OSError) as error:
             return failed_end(error)
-        except OSError as error:
-            return out_of_resources(error)
         return committed or end
 
     async def _final_check(self, end: End) -> End:
@@ -204,10 +200,8 @@ class Runner:
         self._activity.end_all()
         try:
             changed = await self._repository_guard.check()
-        except RalphError as error:
+        except (RalphError, OSError) as error:
             changed = failed_end(error)
-        except OSError as error:
-            changed = out_of_resources(error)
         finally:
             self._repository_guard.close()
         journal_error = await self._bus.written()
@@ -281,8 +275,7 @@ class Runner:
                 self._bus.emit(ev.Notice(level="error", text=text))
 
         follower.add_done_callback(report)
-        beside = self._services.beside or no_background
-        companion = asyncio.create_task(beside(self._bus.emit), name="ralph-beside")
+        companion = asyncio.create_task(self._services.beside(self._bus.emit), name="ralph-beside")
         warming = asyncio.create_task(self._commands.warm_up(), name="ralph-guard")
         try:
             await self._sandbox.open()
@@ -422,50 +415,44 @@ async def run_loop(
     Raises:
         RalphError: A problem was found before anything was started or spent.
     """
+    settings, everything = services.settings, services.everything
     hide(secret_values(os.environ))
     blank_keys()
-    hide(extra_values(services.settings, services.everything))
+    webhook = webhook_of(settings.notify.webhook, everything)
+    hide((*extra_values(settings, everything), *(webhook.secrets if webhook is not None else ())))
     project = Project(root)
-    webhook = webhook_of(services.settings.notify.webhook, services.everything)
-    hide(webhook.secrets if webhook is not None else ())
     phase = await asyncio.to_thread(_check_before_start, project, services, request)
-    # The SDK is imported in the background, while the next steps wait for the disk.
-    warming = asyncio.create_task(asyncio.to_thread(_warm_up, services), name="ralph-warm-up")
-    try:
-        return await _run_locked(project, services, request, sink, phase)
-    finally:
-        await asyncio.wait([warming])
-
-
-async def _run_locked(
-    project: Project, services: RunServices, request: RunRequest, sink: EventSink, phase: Phase
-) -> LoopFinished:
-    confinement = await asyncio.to_thread(
-        confine, project.root, services.settings.safety, services.everything
-    )
-    is_held = confinement.sandbox is not None
-    place, _ = await asyncio.to_thread(
-        place_to_work, project, services.settings, request, sandboxed=is_held
-    )
-    run_id = uuid.uuid4().hex
-    lock = LoopLock(project.layout)
-    await asyncio.to_thread(lock.acquire, run_id, confined=is_held)
-    try:
+    async with contextlib.AsyncExitStack() as left:
+        # The SDK is imported in the background, while the next steps wait for the disk.
+        warming = asyncio.create_task(asyncio.to_thread(_warm_up, services), name="ralph-warm-up")
+        left.push_async_callback(asyncio.wait, [warming])
+        confinement = await asyncio.to_thread(confine, project.root, settings.safety, everything)
+        is_held, run_id = confinement.sandbox is not None, uuid.uuid4().hex
+        place, _ = await asyncio.to_thread(
+            place_to_work, project, settings, request, sandboxed=is_held
+        )
+        lock = LoopLock(project.layout)
+        await asyncio.to_thread(lock.acquire, run_id, confined=is_held)
+        left.push_async_callback(lambda: asyncio.shield(asyncio.to_thread(lock.release)))
         await asyncio.to_thread(project.transact, lambda docs: docs)  # creates ralph's own copies
         await asyncio.to_thread(move_journal, project.layout)
         journal = await asyncio.to_thread(JournalWriter, project.layout.events)
         bus = EventBus(journal, sink)
         bus.start()
-        for text in journal.damage:
+        left.push_async_callback(bus.close)
+
+        def warn(text: str) -> None:
             bus.emit(ev.Notice(level="warning", text=text))
-        wanted = services.settings.exports
-        files = RunFiles(project.layout, wanted)
+
+        for text in journal.damage:
+            warn(text)
+        files = RunFiles(project.layout, settings.exports)
         bus.subscribe("run files", files.note)
-        files.begin(lambda text: bus.emit(ev.Notice(level="warning", text=text)))
-        settings, everything = services.settings, services.everything
+        files.begin(warn)
+        left.push_async_callback(lambda: asyncio.shield(files.close()))
         notifier = Notifier(
             settings.notify,
-            webhook_of(settings.notify.webhook, everything),
+            webhook,
             NotificationSandbox(
                 project, settings, confinement.sandbox, everything, {RUN_MARK: run_id}
             ),
@@ -475,25 +462,16 @@ async def _run_locked(
         )
         bus.subscribe("notifications", notifier.note)
         notifier.begin(bus.emit)
+        left.push_async_callback(notifier.close)
         try:
-            try:
-                await asyncio.to_thread(follow_settings, project, wanted)
-            except RalphError as error:
-                text = f".ralph/{PRD} cannot be kept up to date: {error}"
-                bus.emit(ev.Notice(level="warning", text=text))
-            runner = Runner(project, services, request, bus, run_id, confinement, place)
-            finished = await runner.run(phase)
-            await notifier.finish(finished)  # its errors must be reported before the last event
-            bus.emit(finished)
-        finally:
-            try:
-                await notifier.close()
-                await asyncio.shield(files.close())
-            finally:  # a second interrupt must not cost the end of the journal
-                await bus.close()
-    finally:
-        await asyncio.shield(asyncio.to_thread(lock.release))
-    return finished
+            await asyncio.to_thread(follow_settings, project, settings.exports)
+        except RalphError as error:
+            warn(f".ralph/{PRD} cannot be kept up to date: {error}")
+        runner = Runner(project, services, request, bus, run_id, confinement, place)
+        finished = await runner.run(phase)
+        await notifier.finish(finished)  # its errors must be reported before the last event
+        bus.emit(finished)
+        return finished
 
 
 def _warm_up(services: RunServices) -> None:
@@ -504,8 +482,6 @@ def _warm_up(services: RunServices) -> None:
 def _check_before_start(project: Project, services: RunServices, request: RunRequest) -> Phase:
     LoopLock(project.layout).require_free()  # otherwise another loop's plan would be judged
     phase = checked_phase(project, project.load(), services, request)
-    services.preflight()
-    require_verifiable(project, project.load(), services.settings, request, phase)
     RepositoryWatcher(project.root).snapshot()
     project.create()  # a hand-made .ralph lacks the directories the loop writes to
     return phase

@@ -10,7 +10,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import Event, EventSink, Notice
 from ralph_tui.domain.formatting import plural
-from ralph_tui.engine.core.outcome import End, failed_end, out_of_resources, stopped_end
+from ralph_tui.engine.core.outcome import End, failed_end, stopped_end
 from ralph_tui.engine.safety.processes import MarkedProcess
 from ralph_tui.guard.repository.changes import (
     Change,
@@ -194,10 +194,8 @@ class RepositoryGuard:
             change = compare(before, self._snapshot, quiet=quiet)
             if change is not None:
                 await self._judge(change, before)
-        except RalphError as error:
+        except (RalphError, OSError) as error:
             self._pending_end = self._pending_end or failed_end(error)
-        except OSError as error:
-            self._pending_end = self._pending_end or out_of_resources(error)
         if self._left_running and not self._running and self._reinspection is None:
             self._reinspection = asyncio.create_task(self._reinspect(), name="ralph-reinspect")
 
