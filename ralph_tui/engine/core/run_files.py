@@ -27,9 +27,6 @@ RUN_STATE, AGGREGATE = "run_state.json", "aggregate.json"
 WORK = "work"
 LONGEST_ERROR = 500
 
-_WAITS = ev.LoopPaused | ev.ApprovalRequested | ev.LimitWait | ev.QuestionAsked
-_RESUMES = ev.LoopResumed | ev.ApprovalGiven | ev.LimitWaitEnded | ev.QuestionAnswered
-
 _ENDS: Mapping[LoopStatus, str] = {LoopStatus.COMPLETE: "complete", LoopStatus.ERROR: "error"}
 """The status of a finished run; every other end is blocked, because somebody must continue."""
 
@@ -109,6 +106,8 @@ class RunFiles:
         if isinstance(event, ev.UsageReported):
             self._count(event)  # written with the next other event, because usage reports are many
             return
+        if isinstance(event, ev.SessionStarted) and event.model:
+            self._used = self._used.model_copy(update={"model": event.model})
         changed = self._changed_fields(event)
         if changed:
             self._state = self._state.model_copy(update={**changed, "updated_at": self._clock()})
@@ -120,12 +119,8 @@ class RunFiles:
         self._writing.cancel()
         await asyncio.wait([self._writing])
         if not self._finished:
-            broken = {
-                "status": "error",
-                "last_error": "the run was cut short",
-                **self._current_step(""),
-            }
-            self._state = self._state.model_copy(update=broken)
+            broken = {"status": "error", "last_error": "the run was cut short"}
+            self._state = self._state.model_copy(update={**broken, **self._current_step("")})
         await asyncio.to_thread(self._write)
 
     async def _write_forever(self) -> None:
@@ -147,83 +142,80 @@ class RunFiles:
                         self._report(f"{path.name} cannot be kept up to date: {error}")
 
     def _changed_fields(self, event: Event) -> dict[str, object]:
-        if isinstance(event, ev.LoopStarted):
-            self._used = self._used.model_copy(update={"model": event.model})
-            return {
-                "run_id": event.run_id,
-                "pid": event.pid,
-                **self._current_step(event.phase.value),
-            }
-        if isinstance(event, ev.SessionStarted):
-            self._used = self._used.model_copy(update={"model": event.model or self._used.model})
-        if isinstance(event, ev.PhaseChanged):
-            return self._current_step(event.phase.value)
-        if isinstance(event, ev.StepStarted | ev.StepFinished):
-            return self._step_fields(event)
-        if isinstance(event, ev.IterationStarted | ev.IterationFinished):
-            return self._iteration_fields(event)
-        if isinstance(event, ev.LoopFinished):
-            self._finished = True
-            status = _ENDS.get(event.status, "blocked")
-            error = "" if event.status is LoopStatus.COMPLETE else _safe(event.reason)
-            cost = max(self._used.metrics.total_cost_usd, event.cost_usd)
-            final = {"completed_at": self._clock(), "total_cost_usd": cost}
-            metrics = self._used.metrics.model_copy(update=final)
-            self._used = self._used.model_copy(update={"metrics": metrics})
-            return {**self._current_step(""), "status": status, "last_error": error}
-        if isinstance(event, _WAITS):
-            return {"status": "blocked"}
-        return {"status": "running"} if isinstance(event, _RESUMES) else {}
+        match event:
+            case ev.LoopStarted():
+                self._used = self._used.model_copy(update={"model": event.model})
+                now_in = self._current_step(event.phase.value)
+                return {"run_id": event.run_id, "pid": event.pid, **now_in}
+            case ev.PhaseChanged():
+                return self._current_step(event.phase.value)
+            case ev.LoopFinished():
+                self._finished = True
+                self._change_metrics(
+                    completed_at=self._clock(),
+                    total_cost_usd=max(self._used.metrics.total_cost_usd, event.cost_usd),
+                )
+                error = "" if event.status is LoopStatus.COMPLETE else _safe(event.reason)
+                status = _ENDS.get(event.status, "blocked")
+                return {**self._current_step(""), "status": status, "last_error": error}
+            case ev.LoopPaused() | ev.ApprovalRequested() | ev.LimitWait() | ev.QuestionAsked():
+                return {"status": "blocked"}
+            case (
+                ev.LoopResumed() | ev.ApprovalGiven() | ev.LimitWaitEnded() | ev.QuestionAnswered()
+            ):
+                return {"status": "running"}
+            case _:
+                return self._work_fields(event)
 
-    def _iteration_fields(
-        self, event: ev.IterationStarted | ev.IterationFinished
-    ) -> dict[str, object]:
-        if isinstance(event, ev.IterationStarted):
-            task = {"current_task_id": event.task_id, "current_task": _safe(event.title)}
-            return {
-                "loop_number": event.iteration,
-                **task,
-                **self._current_step(WORK),
-                "status": "running",
-            }
-        if event.outcome is IterationOutcome.COMPLETE:
-            return {"last_successful_step": WORK, "last_error": ""}
-        return {"last_error": _safe(event.reason or event.outcome.value)}
-
-    def _step_fields(self, event: ev.StepStarted | ev.StepFinished) -> dict[str, object]:
-        if isinstance(event, ev.StepStarted):
-            return self._current_step(event.step)
-        if event.outcome is StepOutcome.DONE:
-            return {"last_successful_step": event.step}
-        return {"last_error": _safe(f"step {event.step}: {event.reason or event.outcome.value}")}
+    def _work_fields(self, event: Event) -> dict[str, object]:
+        match event:
+            case ev.StepStarted():
+                return self._current_step(event.step)
+            case ev.StepFinished() if event.outcome is StepOutcome.DONE:
+                return {"last_successful_step": event.step}
+            case ev.StepFinished():
+                why = event.reason or event.outcome.value
+                return {"last_error": _safe(f"step {event.step}: {why}")}
+            case ev.IterationStarted():
+                return {
+                    "loop_number": event.iteration,
+                    "current_task_id": event.task_id,
+                    "current_task": _safe(event.title),
+                    **self._current_step(WORK),
+                    "status": "running",
+                }
+            case ev.IterationFinished() if event.outcome is IterationOutcome.COMPLETE:
+                return {"last_successful_step": WORK, "last_error": ""}
+            case ev.IterationFinished():
+                return {"last_error": _safe(event.reason or event.outcome.value)}
+            case _:
+                return {}
 
     def _current_step(self, name: str) -> dict[str, object]:
         return {"current_step": name, "step_started_at": self._clock() if name else None}
 
+    def _change_metrics(self, **changes: object) -> None:
+        metrics = self._used.metrics.model_copy(update=changes)
+        self._used = self._used.model_copy(update={"metrics": metrics})
+
     def _count(self, event: ev.UsageReported) -> None:
         before, usage = self._used.metrics, event.usage
-        sent = usage.context - usage.output_tokens
-        counted = {
-            "total_claude_calls": before.total_claude_calls + 1,
-            "input_tokens": before.input_tokens + sent,
-            "output_tokens": before.output_tokens + usage.output_tokens,
-            "total_tokens": before.total_tokens + usage.context,
-            "total_cost_usd": max(before.total_cost_usd, event.costs.session),
-            "project_cost_usd": max(before.project_cost_usd, event.costs.total),
-        }
-        metrics = before.model_copy(update=counted)
-        self._used = self._used.model_copy(update={"metrics": metrics})
+        self._change_metrics(
+            total_claude_calls=before.total_claude_calls + 1,
+            input_tokens=before.input_tokens + usage.context - usage.output_tokens,
+            output_tokens=before.output_tokens + usage.output_tokens,
+            total_tokens=before.total_tokens + usage.context,
+            total_cost_usd=max(before.total_cost_usd, event.costs.session),
+            project_cost_usd=max(before.project_cost_usd, event.costs.total),
+        )
 
     def _aggregate(self) -> AggregateFile:
         metrics, now = self._used.metrics, self._clock()
-        figures = {
-            "updated_at": now,
-            "last_run_id": self._state.run_id,
-            "elapsed_sec": int(
-                max(0.0, ((metrics.completed_at or now) - metrics.started_at).total_seconds())
-            ),
-        }
-        return self._used.model_copy(update={"metrics": metrics.model_copy(update=figures)})
+        elapsed = ((metrics.completed_at or now) - metrics.started_at).total_seconds()
+        self._change_metrics(
+            updated_at=now, last_run_id=self._state.run_id, elapsed_sec=int(max(0.0, elapsed))
+        )
+        return self._used
 
 
 def _safe(text: str) -> str:
