@@ -66,6 +66,11 @@ class StepsLeft(Record):
     """Whether the work completed its task; None while the work continues."""
     left: tuple[str, ...] = ()
 
+    def without(self, name: str) -> "StepsLeft | None":
+        """Return what is left after a step; None after the last one."""
+        left = tuple(other for other in self.left if other != name)
+        return self.model_copy(update={"left": left}) if left else None
+
 
 class StepLog(Record):
     """The state of all steps, `.ralph/steps.json`."""
@@ -140,12 +145,3 @@ class StepLog(Record):
             reset_at=now,
             reset_reason=reason,
         )
-
-    def without_left(self, name: str) -> "StepLog":
-        """Return a copy in which one step after the work is no longer due. The last one ends the iteration."""
-        if self.under_way is None:
-            return self
-        left = tuple(other for other in self.under_way.left if other != name)
-        is_over = not left and self.under_way.complete is not None
-        under_way = None if is_over else self.under_way.model_copy(update={"left": left})
-        return self.model_copy(update={"under_way": under_way})

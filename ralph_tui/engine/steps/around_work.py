@@ -1,5 +1,8 @@
 """Run the steps in order: before and after the work of an iteration, at the end of a run, and after a crash."""
 
+from collections.abc import Callable
+from functools import partial
+
 from ralph_tui.config.settings import Settings
 from ralph_tui.config.step_settings import (
     AGENT,
@@ -69,14 +72,14 @@ class StepsAroundWork:
 
     def __init__(self, run: RunContext) -> None:
         self._run = run
+        self._settings = run.configured
         self._steps = run.configured.steps_in_order
-        commit = run.configured.git.commit
-        self._warns_commits_off = bool(run.configured.steps) and commit == "off"
-        self._runner = StepRunner(run, step_types(self._steps))
+        self._warns_commits_off = bool(self._settings.steps) and self._settings.git.commit == "off"
+        self._runner = StepRunner(run, self._steps)
 
     def with_pending_steps(self, docs: Documents, iteration: int, task_id: str) -> StepLog:
         """Return the log at the start of an iteration's work, with the steps to run after it, even after a crash."""
-        following = steps_after(self._run.configured)
+        following = steps_after(self._settings)
         if not following:
             return docs.steps
         left = StepsLeft(iteration=iteration, task_id=task_id, left=following)
@@ -90,51 +93,24 @@ class StepsAroundWork:
             text = f"The step {named[0]} does nothing: {COMMITS_OFF}."
             self._run.emit(Notice(level="warning", text=text))
         number = self._run.docs.state.iteration_count + 1
-        names = before_work(self._steps)
-        for name in due_steps(self._run.configured, names, StepWhen.ALWAYS):
-            end = await self._runner.run(name, self._steps[name], iteration=number, task=task)
+        for name in due_steps(self._settings, before_work(self._steps), StepWhen.ALWAYS):
+            end = await self._runner.run(name, iteration=number, task=task)
             if end is not None:
                 return end
         return None
-
-    async def after(self, *, complete: bool) -> End | None:
-        """Run the steps after the work of an iteration; return an end if the run may not continue."""
-        if self._run.docs.steps.under_way is None:
-            return None
-
-        def change(docs: Documents) -> Documents:
-            left = docs.steps.under_way
-            if left is None:
-                return docs
-            updated = left.model_copy(update={"complete": complete})
-            return docs.replacing(steps=docs.steps.model_copy(update={"under_way": updated}))
-
-        await self._run.project_state.transact(change)
-        return await self._run_in_order()
-
-    async def drop_pending(self) -> None:
-        if self._run.docs.steps.under_way is not None:
-            await self._run.project_state.transact(
-                lambda docs: docs.replacing(steps=docs.steps.model_copy(update={"under_way": None}))
-            )
 
     async def run_pending(self) -> End | None:
         """Run the pending steps of a finished iteration, if the last run was killed or stopped before them."""
         left = self._run.docs.steps.under_way
         if left is None:
             return None
-        complete = left.complete
-        if complete is None:
-            task = self._run.docs.plan.task(left.task_id)
-            if task is None or task.status is not TaskStatus.COMPLETE:
-                await self.drop_pending()  # the work was not finished, so no step follows it
-                return None
-            complete = True
-        whens = _whens(complete=complete)
-        following = steps_after(self._run.configured)
-        due = due_steps(self._run.configured, following, *whens)
-        names = [name for name in left.left if name in due]
-        if names:
+        task = self._run.docs.plan.task(left.task_id)
+        if left.complete is None and (task is None or task.status is not TaskStatus.COMPLETE):
+            await self.drop_pending()  # the work was not finished, so no step follows it
+            return None
+        complete = left.complete is not False
+        due = due_steps(self._settings, steps_after(self._settings), *_whens(complete=complete))
+        if names := [name for name in left.left if name in due]:
             text = (
                 f"The last run ended before these steps of iteration {left.iteration}: "
                 f"{', '.join(names)}. Running them now."
@@ -142,41 +118,50 @@ class StepsAroundWork:
             self._run.emit(Notice(text=text))
         return await self.after(complete=complete)
 
-    async def _run_in_order(self) -> End | None:
+    async def after(self, *, complete: bool) -> End | None:
+        """Run the steps after the work of an iteration; return an end if the run may not continue."""
+        if self._run.docs.steps.under_way is None:
+            return None
+        left = await self._change_pending(
+            lambda left: left.model_copy(update={"complete": complete})
+        )
         changed = await self._run.limits.repository_changed()
         if changed is not None:
             return changed
-        while (left := self._run.docs.steps.under_way) is not None:
-            if not left.left:
-                await self.drop_pending()
-                return None
+        while left is not None and left.left:
             name = left.left[0]
-            whens = _whens(complete=bool(left.complete))
-            if due_steps(self._run.configured, (name,), *whens):
+            if due_steps(self._settings, (name,), *_whens(complete=complete)):
                 task = self._run.docs.plan.task(left.task_id)
                 end = await self._runner.run(
-                    name,
-                    self._steps[name],
-                    iteration=left.iteration,
-                    task=task,
-                    stoppable=False,
+                    name, iteration=left.iteration, task=task, stoppable=False
                 )
                 if end is not None:
                     return end
-            await self._run.project_state.transact(
-                lambda docs, name=name: docs.replacing(steps=docs.steps.without_left(name))  # type: ignore[misc]
-            )
+            left = await self._change_pending(partial(StepsLeft.without, name=name))
+        await self.drop_pending()
         return None
+
+    async def drop_pending(self) -> None:
+        if self._run.docs.steps.under_way is not None:
+            await self._change_pending(lambda _: None)
+
+    async def _change_pending(
+        self, change: Callable[[StepsLeft], StepsLeft | None]
+    ) -> StepsLeft | None:
+        def changed(docs: Documents) -> Documents:
+            left = docs.steps.under_way
+            update = {"under_way": change(left) if left is not None else None}
+            return docs.replacing(steps=docs.steps.model_copy(update=update))
+
+        return (await self._run.project_state.transact(changed)).steps.under_way
 
     async def at_end(self, end: End) -> End:
         """Run the steps at the end of a run; return the end, or that of a failed step if the run was complete."""
         state = self._run.docs.state
         if end.status in _NO_END_STEPS or state.stop is StopMode.NOW:
             return end
-        for name in due_steps(self._run.configured, tuple(self._steps), StepWhen.RUN_END):
-            failed = await self._runner.run(
-                name, self._steps[name], iteration=state.iteration_count, stoppable=False
-            )
+        for name in due_steps(self._settings, tuple(self._steps), StepWhen.RUN_END):
+            failed = await self._runner.run(name, iteration=state.iteration_count, stoppable=False)
             if failed is not None:
                 return failed if end.exit_code is ExitCode.COMPLETE else end
         return end

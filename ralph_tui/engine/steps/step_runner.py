@@ -17,6 +17,7 @@ from ralph_tui.engine.control.step_records import has_changed, step_text
 from ralph_tui.engine.core.outcome import End, interrupted_end, stopped_end
 from ralph_tui.engine.core.project_state import unless
 from ralph_tui.engine.steps.step_type import RunStep, StepJob, StepResult, failed
+from ralph_tui.engine.steps.step_types import step_types
 
 GRACE_SECONDS = 10.0
 """How long after its own time limit a step may take to clean up."""
@@ -33,20 +34,16 @@ def immediate_stop_requested(state: RalphState) -> bool:
 class StepRunner:
     """Runs the steps of one run, one at a time."""
 
-    def __init__(self, run: RunContext, types: Mapping[str, RunStep]) -> None:
+    def __init__(self, run: RunContext, steps: Mapping[str, StepSettings]) -> None:
         self._run = run
-        self._types = types
+        self._steps = steps
+        self._types = step_types(steps)
         self._warned_changed: set[str] = set()
 
     async def run(
-        self,
-        name: str,
-        step: StepSettings,
-        *,
-        iteration: int,
-        task: Task | None = None,
-        stoppable: bool = True,
+        self, name: str, *, iteration: int, task: Task | None = None, stoppable: bool = True
     ) -> End | None:
+        step = self._steps[name]
         job = StepJob(name, step, iteration, task, self._run, stoppable)
         record = self._run.docs.steps.of(name)
         if step.once and record.done_at is not None:
