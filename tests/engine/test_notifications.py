@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from ralph_tui.config.settings import NotifySettings, Settings
+from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
 from ralph_tui.domain.errors import ConfigError
@@ -20,7 +20,7 @@ from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.run import webhook as posting
-from ralph_tui.engine.run.notifications import Notification, NotificationSandbox, Notifier
+from ralph_tui.engine.run.notifications import Notification, NotificationTargets, Notifier
 from ralph_tui.engine.run.webhook import Webhook, webhook_of
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
@@ -61,17 +61,13 @@ async def hook_of(answer: bytes = OK) -> AsyncIterator[Hook]:
         yield hook
 
 
-def room_in(root: Path) -> NotificationSandbox:
-    return NotificationSandbox(Project(root), Settings(), None, {"PATH": "/usr/bin:/bin"})
-
-
 def notifier_for(
     root: Path, told: list[ev.Event], address: str = "", *, waits: bool = True, **more: object
 ) -> Notifier:
-    settings = NotifySettings.model_validate(more)
-    made = Notifier(
-        settings, webhook_of(address, {}), room_in(root), project="tracker", waits=waits
-    )
+    settings = Settings.model_validate({"project": {"name": "tracker"}, "notify": more})
+    path = {"PATH": "/usr/bin:/bin"}
+    targets = NotificationTargets(Project(root), settings, webhook_of(address, {}), None, path)
+    made = Notifier(targets, waits=waits)
     made.begin(told.append)
     return made
 

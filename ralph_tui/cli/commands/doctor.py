@@ -101,12 +101,13 @@ async def _send_test(
 ) -> Mapping[str, str]:
     import asyncio
 
-    from ralph_tui.engine.run.notifications import Notification, NotificationSandbox, deliver
+    from ralph_tui.engine.run.notifications import Notification, NotificationTargets
     from ralph_tui.engine.safety.command_sandbox import confine
     from ralph_tui.store.project import Project
 
     held = await asyncio.to_thread(confine, root, settings.safety, os.environ)
-    name = settings.project.name or root.name
+    targets = NotificationTargets(Project(root), settings, webhook, held.sandbox, os.environ)
+    name = targets.project_name
     notification = Notification(
         event="test",
         text=f"{name}: this is a test of ralph's notifications",
@@ -114,5 +115,4 @@ async def _send_test(
         root=str(root),
         reason="a person asked for a test",
     )
-    room = NotificationSandbox(Project(root), settings, held.sandbox, os.environ)
-    return await deliver(notification, settings.notify.commands, webhook, room)
+    return await targets.deliver(notification)

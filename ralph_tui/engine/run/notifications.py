@@ -6,16 +6,13 @@ or a file never becomes part of a command line. A failed notification is reporte
 
 import asyncio
 import json
-import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from pydantic import Field
 
-from ralph_tui.config.settings import NotifyEvent, NotifySettings, Settings
+from ralph_tui.config.settings import NotifyEvent, Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model, Timestamp
 from ralph_tui.domain.documents.questions import AskedQuestion
@@ -100,13 +97,18 @@ class Notification(Model):
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=True).encode() + b"\n"
 
 
+Waiting = Sequence[AskedQuestion | ev.ApprovalRequested]
+
+
 def shown(text: str) -> str:
     return one_line(redact(text), MAX_TEXT_CHARS)
 
 
 @dataclass(frozen=True)
-class NotificationSandbox:
-    """Where notification commands run: like steps, in a sandbox and without keys, with the project read-only.
+class NotificationTargets:
+    """The person's commands and webhook.
+
+    Commands run like steps, in a sandbox and without keys, with the project read-only.
 
     Attributes:
         held: The sandbox for commands; None for no sandbox.
@@ -114,61 +116,50 @@ class NotificationSandbox:
 
     project: Project
     settings: Settings
+    webhook: Webhook | None
     held: Sandbox | None
     everything: Mapping[str, str]
     marks: Mapping[str, str] = field(default_factory=dict)
 
-    @asynccontextmanager
-    async def opened(self) -> AsyncIterator[CommandSandbox]:
-        """Open a separate sandbox, since the run's is closed before the end of the run is reported."""
-        # The agent may have written the command's script, and its changes would now count as the person's.
-        root, held = self.project.root, self.held
-        own = await asyncio.to_thread(os.path.realpath, root)
-        closed = held and held.model_copy(update={"deny_write": (*held.deny_write, own)})
-        sandbox = CommandSandbox(root, closed, self.settings.safety.sandbox_exceptions)
-        await sandbox.open()
-        try:
-            yield sandbox
-        finally:
-            await asyncio.shield(sandbox.close())
+    @property
+    def project_name(self) -> str:
+        return shown(self.settings.project.name or self.project.root.name)
 
-    def environment(self) -> Mapping[str, str]:
+    async def deliver(self, notification: Notification) -> dict[str, str]:
+        """Send a notification to all targets in parallel; return each target's error, empty on success."""
+        body, commands = notification.body(), self.settings.notify.commands
+        async with asyncio.TaskGroup() as group:
+            ran = group.create_task(self._run_all(commands, body))
+            posted = group.create_task(self.webhook.post(body)) if self.webhook else None
+        targets = [f"`{one_line(command, 80)}`" for command in commands]
+        failures = dict(zip(targets, ran.result(), strict=True))
+        if self.webhook is not None and posted is not None:
+            failures[f"the webhook at {self.webhook.host}"] = posted.result()
+        return failures
+
+    async def _run_all(self, commands: Sequence[str], body: bytes) -> list[str]:
+        if not commands:
+            return []
+        root, held = self.project.root, self.held
+        # The agent may have written the command's script, and its changes would now count as the person's.
+        closed = held and held.model_copy(update={"deny_write": (*held.deny_write, str(root))})
+        # The run's own sandbox is closed before the end of the run is reported.
+        sandbox = CommandSandbox(root, closed, self.settings.safety.sandbox_exceptions)
+        try:
+            await sandbox.open()
+            try:
+                environment = await asyncio.to_thread(self._environment)
+                return await asyncio.gather(
+                    *(_run_one(command, body, root, sandbox, environment) for command in commands)
+                )
+            finally:
+                await asyncio.shield(sandbox.close())
+        except (RalphError, OSError) as error:
+            return [str(error)] * len(commands)
+
+    def _environment(self) -> Mapping[str, str]:
         policy = guard_policy(self.project, self.settings, Phase.BUILDING)
         return gate_environment(agent_environment(policy, self.everything), self.marks)
-
-
-async def deliver(
-    notification: Notification,
-    commands: Sequence[str],
-    webhook: Webhook | None,
-    room: NotificationSandbox,
-) -> dict[str, str]:
-    """Send a notification to all targets in parallel; return each target's error, empty on success."""
-    body = notification.body()
-    targets = [f"`{one_line(command, 80)}`" for command in commands]
-    async with asyncio.TaskGroup() as group:
-        ran = group.create_task(_run_all(commands, body, room))
-        posted = group.create_task(webhook.post(body)) if webhook is not None else None
-    failures = dict(zip(targets, ran.result(), strict=True))
-    if webhook is not None and posted is not None:
-        failures[f"the webhook at {webhook.host}"] = posted.result()
-    return failures
-
-
-async def _run_all(commands: Sequence[str], body: bytes, room: NotificationSandbox) -> list[str]:
-    if not commands:
-        return []
-    try:
-        async with room.opened() as sandbox:
-            environment = await asyncio.to_thread(room.environment)
-            return await asyncio.gather(
-                *(
-                    _run_one(command, body, room.project.root, sandbox, environment)
-                    for command in commands
-                )
-            )
-    except (RalphError, OSError) as error:
-        return [str(error)] * len(commands)
 
 
 async def _run_one(
@@ -193,33 +184,17 @@ async def _run_one(
 class Notifier:
     """Listens to a run and sends the notifications that the settings ask for."""
 
-    def __init__(
-        self,
-        settings: NotifySettings,
-        webhook: Webhook | None,
-        room: NotificationSandbox,
-        *,
-        project: str,
-        feature: str = "",
-        waits: bool = True,
-        clock: Callable[[], datetime] = utc_now,
-    ) -> None:
+    def __init__(self, targets: NotificationTargets, *, waits: bool = True) -> None:
         """Prepare to notify; nothing is sent before `begin`.
 
         Args:
             waits: Whether the run waits for an answer; otherwise its end reports the open questions.
         """
-        self._wanted = frozenset(settings.on) if settings.commands or webhook else frozenset()
-        self._settings = settings
-        self._webhook = webhook
-        self._room = room
+        notify = targets.settings.notify
+        reaches_somebody = bool(notify.commands or targets.webhook)
+        self._wanted = frozenset(notify.on) if reaches_somebody else frozenset()
+        self._targets = targets
         self._waits = waits
-        self._clock = clock
-        self._project_fields = {
-            "project": shown(project),
-            "feature": feature,
-            "root": str(room.project.root),
-        }
         self._progress: dict[str, object] = {}
         self._waiting: list[AskedQuestion | ev.ApprovalRequested] = []
         self._wait_reported = False
@@ -271,7 +246,9 @@ class Notifier:
         again = happening == "waiting" and self._wait_reported
         if happening is None or happening not in self._wanted or again:
             return
-        await self._send(self._end_notification(happening, finished, pending))
+        reason, hint = shown(finished.reason), shown(finished.hint)
+        figures = finished.model_dump(include=_FIGURES)
+        await self._send(self._notification(happening, pending, reason, hint=hint, **figures))
 
     async def close(self) -> None:
         """Stop notifying, after the notification that is being sent."""
@@ -297,7 +274,7 @@ class Notifier:
                 await asyncio.wait([sending])
 
     async def _send(self, notification: Notification) -> None:
-        failures = await deliver(notification, self._settings.commands, self._webhook, self._room)
+        failures = await self._targets.deliver(notification)
         for target, why in failures.items():
             if why:
                 text = (
@@ -305,49 +282,36 @@ class Notifier:
                 )
                 self._emit(ev.Notice(level="warning", text=one_line(text, MAX_TEXT_CHARS)))
 
-    def _notification(self, event: NotifyEvent, reason: str, **more: object) -> Notification:
-        name = self._project_fields["project"] + (
-            f" ({self._project_fields['feature']})" if self._project_fields["feature"] else ""
-        )
-        facts = {**self._project_fields, **self._progress, "time": self._clock(), **more}
-        text = one_line(f"{name} {_VERBS[event]}: {reason}", MAX_TEXT_CHARS)
-        return Notification.model_validate(
-            {"event": event, "text": text, "reason": reason, **facts}
-        )
-
-    def _wait_notification(
-        self, waiting: Sequence[AskedQuestion | ev.ApprovalRequested]
-    ) -> Notification:
-        questions = [_question(one) for one in waiting if isinstance(one, AskedQuestion)]
+    def _wait_notification(self, waiting: Waiting) -> Notification:
         approvals = [one for one in waiting if isinstance(one, ev.ApprovalRequested)]
+        questions = [one for one in waiting if isinstance(one, AskedQuestion)]
         if approvals:
             asked = approvals[-1]
-            reason = shown(f"approval of {DECISIONS[asked.kind]}. {asked.summary}")
+            reason = f"approval of {DECISIONS[asked.kind]}. {asked.summary}"
             hint = "ralph approve, or ralph reject --reason TEXT"
-            return self._notification("waiting", reason, hint=hint, approval=asked.kind.value)
-        reason = shown(shortlist([question.text for question in questions], 3))
-        hint = f"ralph answer {questions[0].id} TEXT"
-        return self._notification(
-            "waiting", reason, hint=hint, questions=tuple(questions[:MAX_QUESTIONS])
-        )
+        else:
+            reason = shortlist([shown(one.question.question) for one in questions], 3)
+            hint = f"ralph answer {questions[0].id} TEXT"
+        return self._notification("waiting", waiting, shown(reason), hint=hint)
 
-    def _end_notification(
-        self,
-        happening: NotifyEvent,
-        end: LoopFinished,
-        pending: Sequence[AskedQuestion | ev.ApprovalRequested],
+    def _notification(
+        self, event: NotifyEvent, waiting: Waiting, reason: str, **more: object
     ) -> Notification:
-        asked = [_question(one) for one in pending if isinstance(one, AskedQuestion)]
-        kinds = [one.kind.value for one in pending if isinstance(one, ev.ApprovalRequested)]
-        figures = end.model_dump(include=_FIGURES)
-        return self._notification(
-            happening,
-            shown(end.reason),
-            hint=shown(end.hint),
-            questions=tuple(asked[:MAX_QUESTIONS]),
-            approval=kinds[-1] if kinds else "",
-            **figures,
-        )
+        name, feature = self._targets.project_name, self._targets.project.layout.feature
+        asked = [_question(one) for one in waiting if isinstance(one, AskedQuestion)]
+        kinds = [one.kind.value for one in waiting if isinstance(one, ev.ApprovalRequested)]
+        whose = f"{name} ({feature})" if feature else name
+        facts = {
+            "event": event,
+            "text": one_line(f"{whose} {_VERBS[event]}: {reason}", MAX_TEXT_CHARS),
+            "project": name,
+            "feature": feature,
+            "root": str(self._targets.project.root),
+            "reason": reason,
+            "questions": tuple(asked[:MAX_QUESTIONS]),
+            "approval": kinds[-1] if kinds else "",
+        }
+        return Notification.model_validate({**facts, **self._progress, **more})
 
 
 _FIGURES = {"iterations", "tasks_complete", "tasks_total", "cost_usd", "seconds", "exit_code"}

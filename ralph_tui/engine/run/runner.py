@@ -36,7 +36,7 @@ from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.decisions.permission_questions import withdraw_stale_questions
 from ralph_tui.engine.limits.run_limits import QuotaWatch, RunLimits
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work
-from ralph_tui.engine.run.notifications import NotificationSandbox, Notifier
+from ralph_tui.engine.run.notifications import NotificationTargets, Notifier
 from ralph_tui.engine.run.phase_order import PhaseOrder
 from ralph_tui.engine.run.startup import begin_run, run_started
 from ralph_tui.engine.run.verify_task import make_gate
@@ -450,16 +450,11 @@ async def run_loop(
         bus.subscribe("run files", files.note)
         files.begin(warn)
         left.push_async_callback(lambda: asyncio.shield(files.close()))
-        notifier = Notifier(
-            settings.notify,
-            webhook,
-            NotificationSandbox(
-                project, settings, confinement.sandbox, everything, {RUN_MARK: run_id}
-            ),
-            project=settings.project.name or project.root.resolve().name,
-            feature=project.layout.feature,
-            waits=request.interactive,
+        marks = {RUN_MARK: run_id}
+        targets = NotificationTargets(
+            project, settings, webhook, confinement.sandbox, everything, marks
         )
+        notifier = Notifier(targets, waits=request.interactive)
         bus.subscribe("notifications", notifier.note)
         notifier.begin(bus.emit)
         left.push_async_callback(notifier.close)
