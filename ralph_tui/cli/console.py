@@ -3,7 +3,9 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TextIO
 
 from ralph_tui.domain.errors import ExitCode, RalphError
@@ -15,7 +17,24 @@ def out(text: str = "") -> None:
     _to_stdout(" ".join(inert(text).splitlines()) + "\n")
 
 
+_captured: ContextVar[list[str] | None] = ContextVar("captured", default=None)
+
+
+@contextmanager
+def captured() -> Iterator[list[str]]:
+    """Collect the data that commands print, instead of printing it."""
+    texts: list[str] = []
+    token = _captured.set(texts)
+    try:
+        yield texts
+    finally:
+        _captured.reset(token)
+
+
 def _to_stdout(text: str) -> None:
+    if (texts := _captured.get()) is not None:
+        texts.append(text)
+        return
     try:
         sys.stdout.write(text)
     except BrokenPipeError:  # as with `ralph init | head -1`, which must not stop in the middle

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.run.mcp_steering import answer_call
+from ralph_tui.cli.mcp_steering import answer_call
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.project_state import Phase, SessionRecord
@@ -90,12 +90,12 @@ def test_a_client_and_a_browser_see_the_feature_that_is_named(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said("feature", "new", "login", cwd=root)
-    added = answer_call(root, "add", {"description": "Draw the form"})
+    added = answer_call(root, "add", {"text": "Draw the form"})
     assert not added.is_error
     with pinned_feature(""):
         assert not answer_call(root, "inject", {"text": "Use sqlite"}).is_error
         listed = answer_call(root, "tasks", {}).text
-    assert [one["id"] for one in json.loads(listed)] == ["task-1", "task-2"]
+    assert [line.split()[1] for line in listed.splitlines()[1:]] == ["task-1", "task-2"]
     assert ids("tasks", "-f", "login", cwd=root) == ["task-001"]
     assert json.loads(answer_call(root, "status", {}).text)["feature"] == "login"
     assert [len(Project(root, name).load().pending) for name in ("", "login")] == [1, 0]

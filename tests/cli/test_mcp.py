@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ralph_tui.cli.run.mcp_steering import answer_call, tool_specs
+from ralph_tui.cli.mcp_steering import answer_call, tool_specs
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.io.files import utc_now
@@ -76,17 +76,19 @@ def test_every_tool_says_what_it_is_for_and_takes(root: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "given", "says"),
     [
-        ("add", {}, "description"),
-        ("add", {"description": " "}, ""),
-        ("add", {"description": "x", "after": ["ghost"]}, "ghost"),
-        ("add", {"description": "x", "priority": "soon"}, "priority"),
-        ("add", {"description": "x", "colour": "red"}, "colour"),
-        ("inject", {"text": ""}, "text"),
+        ("add", {}, "text"),
+        ("add", {"text": " "}, "empty"),
+        ("add", {"text": "x", "after": ["ghost"]}, "ghost"),
+        ("add", {"text": "x", "priority": "soon"}, "priority"),
+        ("add", {"text": "x", "colour": "red"}, "colour"),
+        ("add", {"text": "x", "plan": True}, "plan"),
+        ("inject", {"text": ""}, "empty"),
         ("inject", {"text": " \n"}, "empty"),
-        ("answer", {"question": "q-9", "answer": "1"}, "q-9"),
-        ("answer", {"question": "q-1"}, "empty"),
-        ("answer", {"question": "q-1", "answer": "1", "decline": True}, "exclude"),
-        ("tasks", {"task": "ghost"}, "ghost"),
+        ("inject", {"text": "x" * 20_001}, "longer"),
+        ("answer", {"question_id": "q-9", "text": "1"}, "q-9"),
+        ("answer", {"question_id": "q-1"}, "empty"),
+        ("answer", {"question_id": "q-1", "text": "1", "decline": True}, "exclude"),
+        ("tasks", {"task_id": "ghost"}, "ghost"),
         ("pause", {}, "No loop is running"),
         ("resume", {}, "No loop is running"),
         ("stop", {"now": True}, "No loop is running"),
@@ -104,24 +106,29 @@ def test_a_bad_call_is_answered_in_words_and_changes_nothing(
 def test_a_question_is_answered_once(root: Path) -> None:
     project = asks(root)
     assert json.loads(call(root, "status"))["questions"][0]["id"] == "q-1"
-    assert call(root, "answer", question="q-1", answer="2") == "Which?: json"
+    assert call(root, "answer", question_id="q-1", text="2") == "Which?: answered: json"
     found = project.load().questions.find("q-1")
     assert found is not None
     assert found.answer is not None
     assert found.answer.labels == ("json",)
-    assert "already" in call(root, "answer", question="q-1", answer="1", fails=True)
+    assert "already" in call(root, "answer", question_id="q-1", text="1", fails=True)
 
 
 def test_tasks_and_guidance_wait_on_disk_where_no_loop_runs(root: Path) -> None:
-    assert "Added task-" in call(root, "add", description="Say how long it took", priority=1)
+    assert "Added task-" in call(root, "add", text="Say how long it took", priority=1)
     added = plan_of(root).tasks[-1]
     assert (added.title, added.priority) == ("Say how long it took", 1)
-    shown = json.loads(call(root, "tasks"))
-    assert [line["id"] for line in shown] == ["a", "b", added.id]
-    assert json.loads(call(root, "tasks", task="b"))["dependencies"] == ["a"]
+    _, *shown = call(root, "tasks").splitlines()
+    assert [line.split()[1] for line in shown] == ["a", "b", added.id]
+    assert json.loads(call(root, "tasks", task_id="b"))["dependencies"] == ["a"]
     assert task_of(root, "b").dependencies == ("a",)
-    assert call(root, "inject", text="Use argparse.").startswith("No loop is running.")
-    assert [one.guidance for one in Project(root).load().pending] == ["Use argparse."]
+    (root / "notes.md").write_text("secret", encoding="utf-8")
+    texts = ("Use argparse.", "-", f"@{root}/notes.md", "@")
+    for text in texts:  # neither standard input, which has the protocol, nor a file is read
+        assert (
+            call(root, "inject", text=text) == "No loop is running. Queued for the next iteration."
+        )
+    assert tuple(one.guidance for one in Project(root).load().pending) == texts
 
 
 def test_a_loop_is_paused_and_stopped(root: Path) -> None:

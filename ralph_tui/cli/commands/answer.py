@@ -53,7 +53,7 @@ def answer(
     as_json: AsJson = False,
 ) -> None:
     """Answer an open question or permission, or list them."""
-    from ralph_tui.cli.run.inputs import MAX_ANSWER, given_answer
+    from ralph_tui.cli.run.inputs import MAX_ANSWER, given_answer, one_text
     from ralph_tui.domain.permissions import answer_text
 
     controls = controls_of(project_root)
@@ -62,7 +62,7 @@ def answer(
         _list(questions, as_json=as_json)
         return
     asked = next((q for q in questions if q.id == question_id), None)
-    typed = sys.stdin.read(MAX_ANSWER + 1) if text == ["-"] else " ".join(text or ())
+    typed = sys.stdin.read(MAX_ANSWER + 1) if text == ["-"] else one_text(text or ())
     given = given_answer(asked, typed, decline=decline)
     answered = controls.answer(question_id, given)
     result = answer_text(answered)

@@ -65,7 +65,7 @@ def inject(
     if now and controls.has_loop:
         out("The running session gets it as soon as possible.")
     else:
-        out(f"{'No loop is running. ' if now else ''}Queued for the next iteration.")
+        out(f"{'' if controls.has_loop else 'No loop is running. '}Queued for the next iteration.")
 
 
 def _when(halt: "StopMode") -> str:

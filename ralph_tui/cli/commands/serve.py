@@ -74,7 +74,7 @@ def mcp(project_root: ProjectRoot = None) -> None:
     from functools import partial
 
     from ralph_tui import __version__
-    from ralph_tui.cli.run import mcp_steering as tools
+    from ralph_tui.cli import mcp_steering as tools
     from ralph_tui.store.lock import refuse_agent
 
     refuse_agent(find_project(project_root).layout)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from ralph_tui.cli.completion import every_task
 from ralph_tui.cli.console import out, out_json
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project, read_project
@@ -28,16 +29,29 @@ def status(
 
 @app.command(epilog=examples("ralph tasks --pending"))
 def tasks(
+    task_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK",
+            help="The ID of one task, to show all its fields.",
+            autocompletion=every_task,
+        ),
+    ] = "",
     *,
     project_root: ProjectRoot = None,
     pending: Annotated[bool, typer.Option("--pending", help="Leave out complete tasks.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the tasks in the order of the plan."""
+    """List the tasks in plan order, or show one of them."""
     from ralph_tui.cli import status_report
     from ralph_tui.domain.plan.plan import TaskStatus
 
     plan = read_project(find_project(project_root)).plan
+    if task_id:
+        from ralph_tui.engine.control.plan_edits import find
+
+        out_json(find(plan, task_id).model_dump(mode="json"))
+        return
     shown = [t for t in plan.tasks if not (pending and t.status is TaskStatus.COMPLETE)]
     if as_json:
         out_json([task.model_dump(mode="json") for task in shown])

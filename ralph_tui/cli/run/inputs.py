@@ -75,8 +75,15 @@ def _bounded(text: str, what: str, where: str, most: int, *, empty: str, long: s
     return text
 
 
+def one_text(words: Sequence[str]) -> str:
+    """Return the words of a command line as one text, and a text from elsewhere as it is."""
+    return words if isinstance(words, str) else " ".join(words)
+
+
 def _text_and_source(words: Sequence[str], what: str) -> tuple[str, str]:
-    text = " ".join(words).strip()
+    text = one_text(words).strip()
+    if isinstance(words, str):
+        return text, "given"
     if text == "-":
         return _standard_input(what).strip(), "on standard input"
     if text.startswith("@") and len(words) == 1:
