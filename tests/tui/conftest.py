@@ -23,12 +23,13 @@ from ralph_tui.domain.events import Event
 from ralph_tui.tui.app import app as app_module
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.host.widget_host import Clock
+from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.dialogs.menu import TaskMenu
 from ralph_tui.tui.screens.dialogs.text_reader import TaskDetail
 from tests.harness.waiting import PATIENCE
 from tests.tui.feed import NOW, Script, clock
+from tests.tui.waiting import ROOT
 
-ROOT = Path("/home/dev/slug-demo")
 SIZE = (120, 40)
 
 AT_ONCE = 20
@@ -44,6 +45,7 @@ IDLE_SHARE = 5
 """An app that works less than this part of the time is idle; Textual's 20 is below what a clock and a stream take."""
 
 Opened = AbstractAsyncContextManager[Pilot[int]]
+Open = Callable[..., Opened]
 
 
 @pytest.fixture(scope="session")
@@ -136,11 +138,24 @@ def app_of(
     return RalphApp(launch, autostart=autostart, clock=clock)
 
 
+def ralph(pilot: Pilot[int]) -> RalphApp:
+    assert isinstance(pilot.app, RalphApp)
+    return pilot.app
+
+
+async def asks(pilot: Pilot[int], moment: Moment) -> RalphApp:
+    """Wait for a dialog that opens by itself, and until it takes keys."""
+    app = ralph(pilot)
+    await until(pilot, lambda: isinstance(app.screen, AutoDialog))
+    await pilot.pause()
+    moment.passes(2)
+    return app
+
+
 async def until(
     pilot: Pilot[int], condition: Callable[[], bool], seconds: float = PATIENCE
 ) -> None:
-    app = pilot.app
-    assert isinstance(app, RalphApp)
+    app = ralph(pilot)
     deadline, looks = monotonic() + seconds, 0
     while not condition():
         assert monotonic() < deadline, f"it did not become true in time:\n{screen_text(app)}"
@@ -188,16 +203,14 @@ def open_app() -> Callable[..., Opened]:
 
 
 async def through_the_menu(pilot: Pilot[int]) -> None:
-    app = pilot.app
-    assert isinstance(app, RalphApp)
+    app = ralph(pilot)
     await until(pilot, lambda: isinstance(app.screen, TaskMenu))
     await pilot.press("enter")
     await until(pilot, lambda: isinstance(app.screen, TaskDetail))
 
 
 async def drained(pilot: Pilot[int]) -> None:
-    app = pilot.app
-    assert isinstance(app, RalphApp)
+    app = ralph(pilot)
     await until(pilot, lambda: not app.bridge._queue)
     await pilot.pause()
     app.lifecycle.flush()
@@ -206,12 +219,22 @@ async def drained(pilot: Pilot[int]) -> None:
 
 async def click_on(pilot: Pilot[int], words: str, *, times: int = 1) -> None:
     """Click where `words` begin."""
-    app = pilot.app
-    assert isinstance(app, RalphApp)
+    app = ralph(pilot)
     await until(pilot, lambda: words in screen_text(app))
     lines = enumerate(screen_text(app).splitlines())
     x, y = next((line.index(words), y) for y, line in lines if words in line)
     await pilot.click(offset=(x, y), times=times)
+
+
+async def drag(pilot: Pilot[int], words: str) -> None:
+    """Mark `words` with the mouse."""
+    app = ralph(pilot)
+    lines = enumerate(screen_text(app).splitlines())
+    x, y = next((line.index(words), y) for y, line in lines if words in line)
+    await pilot.mouse_down(offset=(x, y))
+    for column in (x + len(words) // 2, x + len(words) - 1):
+        await pilot.hover(offset=(column, y))
+    await pilot.mouse_up(offset=(x + len(words) - 1, y))
 
 
 def screen_text(app: RalphApp) -> str:

@@ -41,9 +41,10 @@ from ralph_tui.tui.screens.pages.history import HistoryPage
 from ralph_tui.tui.screens.pages.iterations import IterationsPage
 from ralph_tui.tui.screens.pages.page import Page
 from tests.tui import feed, waiting
-from tests.tui.conftest import ROOT, script_of
+from tests.tui.conftest import script_of
 from tests.tui.feed import Script
 from tests.tui.past import past_project
+from tests.tui.waiting import ROOT
 
 Size = tuple[int, int]
 

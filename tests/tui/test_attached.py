@@ -12,9 +12,8 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.handlers import start
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from tests.tui import feed, waiting
-from tests.tui.conftest import SIZE, Moment, drained, screen_text, script_of, until
-from tests.tui.test_keys import ralph
-from tests.tui.test_leaving import STOPPED, Open
+from tests.tui.conftest import SIZE, Moment, Open, drained, ralph, screen_text, script_of, until
+from tests.tui.test_leaving import STOPPED
 
 FOUND = ev.LoopFound(pid=4711)
 

@@ -12,6 +12,7 @@ from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import plain
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
+from ralph_tui.tui.data.attention import Attention, pending_decision
 from tests.tui import feed, waiting
 
 
@@ -86,3 +87,10 @@ def test_what_was_said_in_another_iteration_is_not_said_before_a_question() -> N
 def test_a_decision_is_called_by_what_is_asked(kind: ApprovalKind, said: str) -> None:
     view = view_of(*feed.running(), ev.ApprovalRequested(kind=kind, summary="the breaker is open"))
     assert said in header(view, 80)[1]
+
+
+def test_nobody_is_called_again_where_an_answer_could_not_be_written() -> None:
+    asked, attention = waiting.wanting(), Attention()
+    view = view_of(ev.QuestionAsked(question=asked))
+    seen = (pending_decision(view, done) for done in ((), (asked.id,), ()))
+    assert [attention.is_new(pending) for pending in seen] == [True, False, False]

@@ -1,7 +1,6 @@
 """What a person does to one task on the board: hold, model, filter."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
@@ -16,13 +15,13 @@ from ralph_tui.present.sections.task_parts import task_parts
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.present.timeline.event_lines import EventPrinter
-from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 from tests.tui import feed
 from tests.tui.conftest import (
-    Opened,
+    Open,
     drained,
+    ralph,
     screen_text,
     script_of,
     through_the_menu,
@@ -30,14 +29,6 @@ from tests.tui.conftest import (
     until,
 )
 from tests.tui.past import past_project
-
-Open = Callable[..., Opened]
-
-
-def ralph(pilot: object) -> RalphApp:
-    app = getattr(pilot, "app", None)
-    assert isinstance(app, RalphApp)
-    return app
 
 
 async def test_h_holds_a_task_and_releases_it(open_app: Open) -> None:

@@ -19,8 +19,7 @@ from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from tests.harness.projects import make_project, plan_of, task
-from tests.tui.conftest import DIRECT_KEYS, until
-from tests.tui.test_keys import ralph
+from tests.tui.conftest import DIRECT_KEYS, ralph, until
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.host.widget_host import notification
 from tests.tui import feed, waiting
-from tests.tui.conftest import SIZE, drained, script_of, until
-from tests.tui.test_keys import ralph
+from tests.tui.conftest import SIZE, drained, ralph, script_of, until
 
 ESC = "\x1b"
 

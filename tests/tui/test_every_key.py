@@ -44,7 +44,7 @@ from ralph_tui.tui.screens.pages.memory import MemoryPage
 from ralph_tui.tui.screens.pages.settings import SettingsPage
 from ralph_tui.tui.screens.pages.why import BreakerReasonDialog, WhyPage
 from tests.tui import feed, waiting
-from tests.tui.conftest import SIZE, Moment, drained, screen_text, toasts, until
+from tests.tui.conftest import SIZE, Moment, drained, ralph, screen_text, toasts, until
 from tests.tui.feed import Script
 from tests.tui.past import past_project
 
@@ -355,8 +355,7 @@ async def walk(script: Script, rows: Iterable[Row], key: str = "", text: str = "
 
 async def press_all(pilot: Pilot[int], script: Script, rows: Iterable[Row], moment: Moment) -> None:
     """Press every key of these rows, and look at what each did."""
-    app = pilot.app
-    assert isinstance(app, RalphApp)
+    app = ralph(pilot)
     base = app.screen
     for row in rows:
         for event in row.brings:
@@ -380,8 +379,7 @@ async def press_all(pilot: Pilot[int], script: Script, rows: Iterable[Row], mome
 
 async def go_there(pilot: Pilot[int], row: Row, command: Command) -> None:
     """Press what comes before the key: a pane, a search, or what opens the menu."""
-    app = pilot.app
-    assert isinstance(app, RalphApp)
+    app = ralph(pilot)
     base = app.screen
     await pilot.press(*row.first)
     if command.within:

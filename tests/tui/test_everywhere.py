@@ -12,9 +12,8 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.dialog import Dialog, text_of
 from ralph_tui.tui.screens.pages.settings import SettingsPage
 from ralph_tui.tui.widgets.search import SearchLine
-from tests.tui.conftest import screen_text, toasts, until
+from tests.tui.conftest import ralph, screen_text, toasts, until
 from tests.tui.pictures import MEDIUM, PICTURES
-from tests.tui.test_keys import ralph
 from tests.tui.test_pictures import staged
 
 DAILY = ("status", "memory")

@@ -1,6 +1,5 @@
 """Lines that are kept are the lines Textual would draw, and the mouse still finds its place in them."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,11 +13,9 @@ from textual.widget import Widget
 from ralph_tui.domain import events as ev
 from ralph_tui.tui.terminal.line_cache import CachedScrollBar
 from tests.tui import feed
-from tests.tui.conftest import Opened, drained, script_of
-from tests.tui.test_board import ralph
+from tests.tui.conftest import Open, drained, ralph, script_of
 from tests.tui.test_speed import _tasks
 
-Open = Callable[..., Opened]
 Cells = list[tuple[str, object]]
 
 

@@ -1,7 +1,6 @@
 """Text from models, tools and files is shown as it is, and does nothing."""
 
 import asyncio
-from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -9,27 +8,30 @@ from rich.segment import Segment
 from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import Option, Permission, Question
 from ralph_tui.domain.outcomes import FailureClass, LoopStatus, ToolOutcome
+from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.plan.plan import Task, TaskStatus
-from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.text_reader import ToolDetail
 from ralph_tui.tui.widgets.styled import pressing
-from tests.tui import feed
+from tests.tui import feed, waiting
 from tests.tui.conftest import (
-    Opened,
+    Moment,
+    Open,
+    asks,
     drained,
+    ralph,
     screen_text,
     script_of,
     through_the_menu,
     toasts,
     until,
 )
-
-Open = Callable[..., Opened]
 
 HOSTILE = {
     "clipboard": "a\x1b]52;c;aGk=\x07b",
@@ -140,7 +142,7 @@ async def test_every_hostile_text_is_inert_on_the_dashboard(
 ) -> None:
     script = script_of()
     async with open_app(script, size=(150, 60)) as pilot:
-        app = cast("RalphApp", pilot.app)
+        app = ralph(pilot)
         for bad in texts:
             events = hostile_run(bad)
             for event in events:
@@ -160,7 +162,7 @@ async def test_every_hostile_text_is_inert_on_the_dashboard(
 async def test_every_screen_is_inert(open_app: Open, bad: str) -> None:
     script = script_of(hostile_run(bad))
     async with open_app(script, size=(80, 24)) as pilot:
-        app = cast("RalphApp", pilot.app)
+        app = ralph(pilot)
         assert_inert(app)
         await _details(pilot, app)
         await pilot.press("1", "j", "k", "enter")
@@ -200,7 +202,7 @@ async def test_markup_is_literal_text(open_app: Open) -> None:
     texts = [HOSTILE[n] for n in ("markup_link", "markup_close", "type", "bold", "path")]
     events = [ev.Notice(text=f"before {bad} after") for bad in texts]
     async with open_app(script_of(events)) as pilot:
-        shown = screen_text(cast("RalphApp", pilot.app))
+        shown = screen_text(ralph(pilot))
         for bad in texts:
             assert f"before {bad} after" in shown
 
@@ -218,7 +220,7 @@ async def test_dialogs_and_toasts_are_inert(open_app: Open, name: str) -> None:
     tasks = (Task(id=f"a{bad}", description=bad),)
     script = script_of([feed.started(), ev.PlanLoaded(tasks=tasks)])
     async with open_app(script) as pilot:
-        app = cast("RalphApp", pilot.app)
+        app = ralph(pilot)
         script.controls.error = RuntimeError(bad)
         await pilot.press("1", "t")
         await until(pilot, lambda: bool(toasts(app)))
@@ -233,10 +235,61 @@ async def test_dialogs_and_toasts_are_inert(open_app: Open, name: str) -> None:
         assert_inert(app)
 
 
+BAD = " ".join(HOSTILE.values())
+ASKED = Question(
+    question=BAD,
+    header=BAD,
+    options=(Option(label=BAD, description=BAD, preview=BAD), Option(label="b")),
+)
+
+
+def hostile_call(tool: str) -> list[ev.Event]:
+    call = Permission(
+        tool=tool, argument=BAD, asked=BAD, rule=BAD, reason=BAD, patterns=(BAD,), sub_agent=True
+    )
+    return [feed.started(), *waiting.permitting(call)]
+
+
+@pytest.mark.parametrize(
+    ("events", "keys"),
+    [
+        (
+            [*hostile_run(BAD)[:2], ev.ApprovalRequested(kind=ApprovalKind.PLAN, summary=BAD)],
+            ("e",),
+        ),
+        (
+            [
+                feed.started(),
+                ev.AssistantText(text=BAD),
+                ev.QuestionAsked(question=waiting.asked(ASKED, task=BAD)),
+            ],
+            ("1", "escape"),
+        ),
+        *(
+            pytest.param(hostile_call(tool), ("ctrl+r", *"why", "escape"), marks=pytest.mark.long)
+            for tool in ("Bash", NETWORK, "mcp__eyes__look_at")
+        ),
+    ],
+    ids=["plan", "question", "command", "network", "tool"],
+)
+async def test_what_a_person_is_asked_is_inert(
+    open_app: Open, events: list[ev.Event], keys: tuple[str, ...]
+) -> None:
+    moment = Moment()
+    async with open_app(script_of(events), clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        assert_inert(app)
+        for key in keys:
+            before = screen_text(app)
+            await pilot.press(key)
+            await until(pilot, lambda seen=before: screen_text(app) != seen)  # type: ignore[misc]  # binds it
+            assert_inert(app)
+
+
 async def test_the_terminal_title_is_inert(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     async with open_app(script_of()) as pilot:
-        app = cast("RalphApp", pilot.app)
+        app = ralph(pilot)
         assert app._driver is not None
         monkeypatch.setattr(app._driver, "write", written.append)
         app.bridge.sink(

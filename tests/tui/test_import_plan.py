@@ -18,8 +18,7 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.handlers.import_plan import ImportDialog, ImportFileDialog
 from tests.harness.plain_list import install, installed
 from tests.harness.projects import make_project, plan_of
-from tests.tui.conftest import until
-from tests.tui.test_keys import ralph
+from tests.tui.conftest import ralph, until
 
 TEXT = "- [x] create: Create it\n- [ ] fill: Fill it `rm -rf ~/`\n"
 

@@ -1,7 +1,6 @@
 """Every key, driven as a person would."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 from textual.events import MouseScrollDown, MouseScrollUp
@@ -9,7 +8,6 @@ from textual.events import MouseScrollDown, MouseScrollUp
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.view.loop_view import RunState
-from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS, EVERY, LEADS
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
@@ -18,22 +16,15 @@ from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
 from ralph_tui.tui.screens.dialogs.text_reader import ToolDetail
 from tests.tui import feed
 from tests.tui.conftest import (
-    Opened,
+    Open,
     app_of,
+    ralph,
     screen_text,
     script_of,
     through_the_menu,
     toasts,
     until,
 )
-
-Open = Callable[..., Opened]
-
-
-def ralph(pilot: object) -> RalphApp:
-    app = getattr(pilot, "app", None)
-    assert isinstance(app, RalphApp)
-    return app
 
 
 async def test_without_a_loop_escape_stays_x_says_why_not_and_q_leaves(open_app: Open) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,10 +20,7 @@ from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
 from ralph_tui.tui.screens.too_small import TooSmall
 from ralph_tui.tui.terminal.driver import OneReader
 from tests.tui import feed, waiting
-from tests.tui.conftest import Opened, drained, screen_text, script_of, toasts, until
-from tests.tui.test_keys import ralph
-
-Open = Callable[..., Opened]
+from tests.tui.conftest import Open, drained, ralph, screen_text, script_of, toasts, until
 
 STOPPED = ev.LoopFinished(
     status=LoopStatus.INTERRUPTED, reason="Somebody stopped the loop.", exit_code=130

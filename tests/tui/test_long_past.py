@@ -15,12 +15,11 @@ from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.screens.pages.iterations import IterationsPage
 from tests.tui import feed
-from tests.tui.conftest import Opened, screen_text, until
+from tests.tui.conftest import Open, ralph, screen_text, until
 from tests.tui.feed import Script
 from tests.tui.past import past_project
-from tests.tui.test_pages import open_page, ralph, see
+from tests.tui.test_pages import open_page, see
 
-Open = Callable[..., Opened]
 COUNT = 400
 
 

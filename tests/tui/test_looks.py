@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.color import Color
+from textual.events import AppBlur, AppFocus
 from textual.geometry import Region
+from textual.strip import Strip
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus, ToolOutcome
@@ -45,12 +47,11 @@ from ralph_tui.tui.screens.pages.page import Page
 from ralph_tui.tui.theme.themes import THEMES
 from ralph_tui.tui.widgets.status_panels import forecast_line
 from ralph_tui.tui.widgets.styled import SIGN_CONTRAST, TEXT_CONTRAST, contrast, readable
+from ralph_tui.tui.widgets.text_view import TextView
 from tests.tui import feed, waiting
-from tests.tui.conftest import Opened, drained, screen_text, script_of, until
+from tests.tui.conftest import Moment, Open, asks, drained, ralph, screen_text, script_of, until
 from tests.tui.pictures import MEDIUM, PICTURES
 from tests.tui.test_pictures import staged
-
-Open = Callable[..., Opened]
 
 PART = st.integers(0, 255)
 COLOURS = st.builds(Color, PART, PART, PART, a=st.just(1.0), ansi=st.none(), auto=st.just(False))
@@ -98,8 +99,7 @@ def _unreadable(app: RalphApp, *, frames: bool, within: Region | None = None) ->
 
 async def _all_readable(open_app: Open, theme: str, *, frames: bool) -> None:
     async with open_app(script_of(feed.stopped())) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         app.theme = theme
         await pilot.press("1", "j")
         await drained(pilot)
@@ -143,8 +143,7 @@ async def test_without_colours_the_terminals_own_are_not_black_on_black(
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with open_app(script_of(feed.stopped())) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         app.theme = theme
         await pilot.press("1")
         await drained(pilot)
@@ -227,8 +226,7 @@ def test_the_header_drops_fields_and_cuts_no_word(state: str) -> None:
 
 async def test_header_and_footer_have_whole_words_at_every_size(open_app: Open) -> None:
     async with open_app(script_of(feed.failed_gate()), size=(200, 50)) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         keys = set(screen_text(app).splitlines()[-1].split())
         for width, height in (
             *((60, 20), (79, 24), (99, 30), (100, 20)),
@@ -254,8 +252,7 @@ async def test_a_page_at_sixty_columns_names_itself_and_numbers_the_others(
     open_app: Open,
 ) -> None:
     async with open_app(script_of(feed.failed_gate()), size=(60, 20)) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         await pilot.press("7")
         await until(pilot, lambda: isinstance(app.screen, Page) and "why: now" in screen_text(app))
         head = screen_text(app).splitlines()[0]
@@ -268,8 +265,7 @@ async def test_a_page_of_eighty_columns_says_what_the_loop_does_beside_the_pages
     open_app: Open, state: str
 ) -> None:
     async with open_app(script_of(STATES[state]()), size=(80, 24)) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         await pilot.press("7")
         await until(pilot, lambda: isinstance(app.screen, Page) and "why: now" in screen_text(app))
         head = screen_text(app).splitlines()[0]
@@ -357,8 +353,7 @@ def test_files_are_counted_from_the_edits_and_anew_for_each_iteration() -> None:
 
 async def test_preview_and_changed_files_are_seen_where_there_is_room(open_app: Open) -> None:
     async with open_app(script_of(feed.failed_gate()), size=(160, 50)) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         text = screen_text(app)
         assert re.search(r"src/slugs\.py +\+3 -2", text)
         assert "1 file changed" in text
@@ -439,3 +434,28 @@ def test_an_iteration_is_numbered_in_the_project_and_limited_in_the_run() -> Non
         )
         facts = Facts(view, "", "/p", 0, DEFAULT_KEYS, None)
         assert shown in plain(header_lines(facts, 140, UNICODE)[0])
+
+
+@pytest.mark.drawn
+async def test_a_text_is_folded_before_it_is_seen_and_stays_where_it_is_when_one_comes_back(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[bool] = []
+    draw = TextView.content_lines
+
+    def noted(self: TextView, ys: range) -> list[Strip]:
+        strips = draw(self, ys)
+        cut = [self.row_line(y, self.row_width) for y in range(self.row_count())]
+        drawn.append(all(width_of(line) <= self.row_width for line in cut))
+        return strips
+
+    monkeypatch.setattr(TextView, "content_lines", noted)
+    async with open_app(script_of(waiting.cooling()), size=(80, 24), clock=Moment()) as pilot:
+        app = await asks(pilot, Moment())
+        assert drawn
+        assert all(drawn), "wider than there is room"
+        assert "Summary" in screen_text(app)
+        for looks in (AppBlur, AppFocus):
+            app.post_message(looks())
+            await pilot.pause()
+        assert "Summary" in screen_text(app), "the first line scrolled away by itself"

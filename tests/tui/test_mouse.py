@@ -1,6 +1,5 @@
 """What a person with a mouse clicks on and expects to answer."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -10,10 +9,7 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from tests.tui import feed, waiting
-from tests.tui.conftest import Opened, click_on, drained, screen_text, script_of, toasts, until
-from tests.tui.test_keys import ralph
-
-Open = Callable[..., Opened]
+from tests.tui.conftest import Open, click_on, drained, ralph, screen_text, script_of, toasts, until
 
 
 async def test_a_double_click_on_the_breaker_opens_it(open_app: Open) -> None:

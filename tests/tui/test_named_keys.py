@@ -1,7 +1,6 @@
 """Every text names the keys that the person gave to commands, and a click on a key is that key."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_letters, digits
@@ -17,11 +16,9 @@ from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
 from ralph_tui.tui.screens.dialogs.text_reader import ToolDetail
 from tests.tui import feed, waiting
-from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, until
+from tests.tui.conftest import Moment, Open, click_on, screen_text, script_of, until
 from tests.tui.pictures import MEDIUM, PICTURES
 from tests.tui.test_pictures import staged
-
-Open = Callable[..., Opened]
 
 KEPT = (
     "detail",

@@ -30,9 +30,7 @@ from ralph_tui.tui.data.project_files import open_request
 from ralph_tui.tui.host.widget_host import TOAST
 from tests.harness.projects import make_project, task
 from tests.tui import feed
-from tests.tui.conftest import drained, screen_text, script_of, toasts, until
-from tests.tui.test_keys import ralph
-from tests.tui.test_leaving import Open
+from tests.tui.conftest import Open, drained, ralph, screen_text, script_of, toasts, until
 
 READY, HELD = Task(id="r"), Task(id="h", held=True)
 BLOCKED = Task(id="b", status=TaskStatus.BLOCKED)

@@ -1,15 +1,24 @@
-"""Keys that come faster than a dialog."""
+"""Keys and answers that come faster than a dialog."""
 
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 from textual import events
+from textual.app import ComposeResult
 from textual.widgets import Input, TextArea
 
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import Event
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Span
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
+from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
+from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
+from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from ralph_tui.tui.screens.dialogs.request_changes import RequestChangesDialog
 from ralph_tui.tui.screens.dialogs.text_input import (
     GuidanceDialog,
@@ -18,8 +27,8 @@ from ralph_tui.tui.screens.dialogs.text_input import (
     TextDialog,
 )
 from tests.tui import feed
-from tests.tui.conftest import Opened, script_of, until
-from tests.tui.test_keys import ralph
+from tests.tui.conftest import Moment, Open, Opened, ralph, script_of, toasts, until
+from tests.tui.waiting import LANGUAGE, answered, approving, asked, asking, permitting, wanting
 
 
 @pytest.mark.parametrize(
@@ -98,3 +107,45 @@ async def test_no_character_typed_at_full_speed_is_lost(
 
         await until(pilot, lambda: shown() != before and len(shown()) >= len(before + typed), 4)
         assert shown().removeprefix(before) == typed
+
+
+@pytest.mark.parametrize(
+    ("events", "dialog", "news", "said"),
+    [
+        (permitting(), PermissionDialog, answered(wanting()), "Answered elsewhere."),
+        pytest.param(
+            *(asking(), QuestionDialog, answered(asked(LANGUAGE)), "Answered elsewhere."),
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            approving(ApprovalKind.VALIDATION),
+            ApprovalDialog,
+            ev.ApprovalGiven(kind=ApprovalKind.VALIDATION, approved=True, by="command"),
+            "Answered elsewhere.",
+            marks=pytest.mark.long,
+        ),
+    ],
+    ids=["permission", "question", "approval"],
+)
+async def test_an_answer_from_elsewhere_while_a_dialog_opens_is_not_missed(
+    open_app: Open,
+    monkeypatch: pytest.MonkeyPatch,
+    events: list[Event],
+    dialog: type[AutoDialog[object]],
+    news: ev.Event,
+    said: str,
+) -> None:
+    """The answer arrives after the dialog was made and before it listens."""
+    script = script_of(events)
+    composed = dialog.compose
+
+    def late(self: AutoDialog[object]) -> ComposeResult:
+        cast("RalphApp", self.app).bridge.sink(news)
+        cast("RalphApp", self.app).lifecycle.flush()
+        return composed(self)
+
+    monkeypatch.setattr(dialog, "compose", late)
+    async with open_app(script, clock=Moment()) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: said in toasts(app))
+        await until(pilot, lambda: app.screen is app.dashboard)

@@ -29,10 +29,8 @@ from ralph_tui.tui.terminal.garbage_collection import (
 )
 from tests.harness.waiting import until
 from tests.tui import feed
-from tests.tui.conftest import Opened, drained, screen_text, script_of
-from tests.tui.test_board import ralph
+from tests.tui.conftest import Open, drained, ralph, screen_text, script_of
 
-Open = Callable[..., Opened]
 BEAT = 0.05
 
 

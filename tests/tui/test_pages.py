@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,6 @@ from ralph_tui.present.text.spans import plain
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
-from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.registry import PAGE_COMMANDS, PAGES
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
@@ -43,11 +42,10 @@ from ralph_tui.tui.screens.pages.page import Page
 from ralph_tui.tui.screens.pages.settings import SettingsPage
 from ralph_tui.tui.screens.pages.why import BreakerReasonDialog, WhyPage
 from tests.tui import feed, waiting
-from tests.tui.conftest import Moment, Opened, click_on, screen_text, toasts, until
+from tests.tui.conftest import Moment, Open, click_on, ralph, screen_text, toasts, until
 from tests.tui.feed import Script
 from tests.tui.past import past_project, write_journal
 
-Open = Callable[..., Opened]
 CLASSES: dict[str, type[Page]] = {
     "iterations": IterationsPage,
     "history": HistoryPage,
@@ -61,11 +59,6 @@ CLASSES: dict[str, type[Page]] = {
 @pytest.fixture
 def past(tmp_path: Path) -> Script:
     return past_project(tmp_path / "slug-demo")
-
-
-def ralph(pilot: Pilot[int]) -> RalphApp:
-    assert isinstance(pilot.app, RalphApp)
-    return pilot.app
 
 
 async def open_page(pilot: Pilot[int], key: str, text: str) -> Page:

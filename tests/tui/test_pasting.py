@@ -1,18 +1,13 @@
 """What is pasted is text, whatever stands in it and however it comes."""
 
-from collections.abc import Callable
-
 import pytest
 from textual import events
 from textual._xterm_parser import XTermParser
 from textual.widgets import Input
 
 from ralph_tui.tui.terminal.driver import END, START, PasteFilter, text_of
-from tests.tui.conftest import Moment, Opened, script_of, toasts, until
-from tests.tui.test_asking import asks
+from tests.tui.conftest import Moment, Open, asks, script_of, toasts, until
 from tests.tui.waiting import PARTS, asking
-
-Open = Callable[..., Opened]
 
 HOSTILE = (
     "one\x1b[31m two\x1b[0m\r\n\x1b]52;c;aGk=\x07\x1b[Aq\x1b\x1b\x03 \x1b[20m\u202e漢字\ttab\x1b"

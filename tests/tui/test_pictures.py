@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.pages.history import HistoryPage
-from tests.tui.conftest import Moment, drained, screen_text, until
+from tests.tui.conftest import Moment, drained, ralph, screen_text, until
 from tests.tui.dialog_checks import check_foot, check_frame
 from tests.tui.pictures import (
     DIALOGS,
@@ -66,8 +66,7 @@ def staged(
 
 async def calm(pilot: Pilot[int]) -> None:
     """What a key led to is done, and what that led to; an answer may begin the next reading."""
-    app = pilot.app
-    assert isinstance(app, RalphApp)
+    app = ralph(pilot)
     calm = 0
     while calm < 2:
         await until(pilot, lambda: _answered(app))

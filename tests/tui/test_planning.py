@@ -1,7 +1,5 @@
 """The plan at any time: drawn, changed, split."""
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,10 +22,7 @@ from ralph_tui.tui.screens.dialogs.edit_task import (
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.text_input import SplitTask
 from tests.tui import feed
-from tests.tui.conftest import Opened, screen_text, script_of, through_the_menu, toasts, until
-from tests.tui.test_keys import ralph
-
-Open = Callable[..., Opened]
+from tests.tui.conftest import Open, ralph, screen_text, script_of, through_the_menu, toasts, until
 
 
 def task(name: str, *needs: str) -> Task:

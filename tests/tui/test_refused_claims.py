@@ -1,17 +1,12 @@
 """A rejected claim is one line that names the check; its checks unfold, and nothing of them is lost."""
 
-from collections.abc import Callable
-
 from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
 from ralph_tui.present.timeline.entries import CheckEntry, NoteEntry
 from ralph_tui.tui.widgets.stream import Stream
 from tests.tui import feed
-from tests.tui.conftest import Opened, drained, screen_text, script_of, toasts, until
-from tests.tui.test_keys import ralph
-
-Open = Callable[..., Opened]
+from tests.tui.conftest import Open, drained, ralph, screen_text, script_of, toasts, until
 
 
 def stream_of(pilot: Pilot[int]) -> Stream:

@@ -15,11 +15,19 @@ from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.text_input import ReplanDialog
 from tests.tui import feed
-from tests.tui.conftest import Moment, drained, screen_text, script_of, toasts, until
+from tests.tui.conftest import (
+    Moment,
+    Open,
+    asks,
+    drained,
+    ralph,
+    screen_text,
+    script_of,
+    toasts,
+    until,
+)
 from tests.tui.feed import Script
-from tests.tui.test_approving import asks
-from tests.tui.test_keys import ralph
-from tests.tui.test_leaving import STOPPED, Open
+from tests.tui.test_leaving import STOPPED
 
 PLANNED = ev.LoopFinished(
     status=LoopStatus.COMPLETE, reason="planning is done", exit_code=0, tasks_total=4

@@ -1,6 +1,5 @@
 """What the model said as Markdown in the stream, and what can be taken out of the dashboard."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from hypothesis import given
@@ -11,11 +10,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.present.text.spans import Span, Tone, flow, width_of
 from ralph_tui.store.project import Project
 from tests.tui import feed
-from tests.tui.conftest import Opened, screen_text, toasts, until
+from tests.tui.conftest import Open, ralph, screen_text, toasts, until
 from tests.tui.feed import Script
-from tests.tui.test_keys import ralph
-
-Open = Callable[..., Opened]
 
 SAID = """# What I found
 

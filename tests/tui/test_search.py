@@ -1,6 +1,5 @@
 """Finding, filtering, and what runs for how long, on the dashboard."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.present.timeline.entries import CallEntry
 from tests.tui import feed
-from tests.tui.conftest import Moment, Opened, click_on, drained, screen_text, script_of, until
+from tests.tui.conftest import Moment, Open, click_on, drained, ralph, screen_text, script_of, until
 from tests.tui.past import past_project
-from tests.tui.test_keys import ralph
-
-Open = Callable[..., Opened]
 
 
 def selected(pilot: Pilot[int]) -> str:

@@ -7,9 +7,7 @@ from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.tui.screens import dashboard
 from tests.tui import feed
-from tests.tui.conftest import SIZE, drained, screen_text, script_of, toasts, until
-from tests.tui.test_keys import ralph
-from tests.tui.test_leaving import Open
+from tests.tui.conftest import SIZE, Open, drained, ralph, screen_text, script_of, toasts, until
 
 CLAIMS = ("building", "discovery", "No plan", "$", "%", "closed", "no claim", "none changed")
 

@@ -4,7 +4,7 @@ import gc
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -19,11 +19,8 @@ from ralph_tui.present.text.spans import Line, Span, fold
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.terminal import frozen_background
 from tests.tui import feed
-from tests.tui.conftest import Opened, drained, screen_text, script_of, until
+from tests.tui.conftest import Open, drained, ralph, screen_text, script_of, until
 from tests.tui.past import past_project
-from tests.tui.test_board import ralph
-
-Open = Callable[..., Opened]
 
 
 async def test_rows_that_come_and_go_move_nothing_else_on_the_screen(open_app: Open) -> None:

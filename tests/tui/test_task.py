@@ -1,6 +1,5 @@
 """The task's screen: what is known now, what the journal knows, and what comes while it is read."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from textual.containers import VerticalScroll
@@ -11,12 +10,10 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.layout import Layout
 from ralph_tui.tui.screens.dialogs.text_reader import TaskDetail
 from tests.tui import feed
-from tests.tui.conftest import Opened, screen_text, through_the_menu, until
+from tests.tui.conftest import Open, ralph, screen_text, through_the_menu, until
 from tests.tui.feed import Script
 from tests.tui.past import past_project
-from tests.tui.test_keys import ralph
 
-Open = Callable[..., Opened]
 SIZE = (120, 60)
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -25,9 +25,7 @@ from ralph_tui.tui.screens.dialogs.text_reader import ToolDetail
 from ralph_tui.tui.widgets.diff_view import DiffView
 from ralph_tui.tui.widgets.scroll_text import ScrollText
 from tests.tui import feed
-from tests.tui.conftest import Opened, drained, screen_text, script_of, until
-
-Open = Callable[..., Opened]
+from tests.tui.conftest import Open, drained, ralph, screen_text, script_of, until
 
 OLD = "def total(items):\n    count = 0\n    return sum(items)\n"
 NEW = 'def total(items):\n    """Add them up."""\n    return sum(items) + 1\n# done\n'
@@ -56,8 +54,7 @@ def test_of_a_huge_diff_so_many_lines_are_shown_and_the_rest_is_counted() -> Non
 
 async def test_an_edit_is_shown_as_a_diff_and_copied(open_app: Open) -> None:
     async with open_app(script_of(edited())) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         await drained(pilot)
         await pilot.press("G", "enter")
         await until(pilot, lambda: isinstance(app.screen, ToolDetail))
@@ -79,8 +76,7 @@ async def test_each_row_of_a_changed_line_has_its_background_and_copying_joins_t
 ) -> None:
     long = " ".join(f"word{n}" for n in range(30))
     async with open_app(script_of(edited(new=f"{OLD}# {long}\n")), size=(80, 24)) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         await drained(pilot)
         await pilot.press("G", "enter")
         await until(pilot, lambda: "word29" in screen_text(app))
@@ -106,8 +102,7 @@ async def test_each_row_of_a_changed_line_has_its_background_and_copying_joins_t
 async def test_hostile_lines_are_only_text(open_app: Open) -> None:
     bad = "[red]\x1b]0;x\x07\u202e[/]\n[@click=app.quit]q[/]\n" + "x" * 5000
     async with open_app(script_of(edited("a.[py", OLD, bad)), size=(80, 24)) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         await drained(pilot)
         await pilot.press("G", "enter")
         await until(pilot, lambda: isinstance(app.screen, ToolDetail))
@@ -150,8 +145,7 @@ async def test_of_a_long_output_what_is_in_sight_is_laid_out_first(
 ) -> None:
     laid_out: list[list[int]] = []
     async with open_app(script_of(said(OUTPUT))) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         await drained(pilot)
         await pilot.press("G")
         real = ScrollText.mount
@@ -177,8 +171,7 @@ async def test_of_a_long_output_what_is_in_sight_is_laid_out_first(
 
 async def test_the_end_of_a_long_output_is_there_when_it_is_asked_for(open_app: Open) -> None:
     async with open_app(script_of(said(OUTPUT))) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         await drained(pilot)
         await pilot.press("G", "enter", "G")
         await until(pilot, lambda: "line 799 of" in screen_text(app))
@@ -198,8 +191,7 @@ async def test_a_long_diff_is_coloured_beside_the_loop_of_the_screen(
     monkeypatch.setattr(diffs, "code_lines", watched)
     lines = "".join(f"def number_{n}() -> int:\n    return {n}\n" for n in range(300))
     async with open_app(script_of(edited(old="", new=lines))) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         await drained(pilot)
         await pilot.press("G", "enter")
         await until(pilot, lambda: isinstance(app.screen, ToolDetail))
@@ -224,8 +216,7 @@ async def test_a_change_is_compared_once_however_often_its_row_is_drawn(
 
     monkeypatch.setattr(difflib, "unified_diff", watched)
     async with open_app(script_of(edited(new=f"{NEW}# only here"))) as pilot:
-        app = pilot.app
-        assert isinstance(app, RalphApp)
+        app = ralph(pilot)
         await drained(pilot)
         await pilot.press("G", "k", "j", "k", "j", "enter")
         await until(pilot, lambda: isinstance(app.screen, ToolDetail))

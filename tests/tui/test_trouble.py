@@ -1,7 +1,6 @@
 """Trouble is said whole, figures are judged, and what does not fit goes as a whole."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,12 +14,9 @@ from ralph_tui.tui.screens.pages import settings
 from ralph_tui.tui.screens.pages.settings import SettingsPage
 from ralph_tui.tui.theme.themes import STYLES, THEMES
 from tests.tui import feed
-from tests.tui.conftest import Opened, drained, screen_text, script_of, until
+from tests.tui.conftest import Open, drained, ralph, screen_text, script_of, until
 from tests.tui.past import past_project
 from tests.tui.pictures import broken_plan
-from tests.tui.test_keys import ralph
-
-Open = Callable[..., Opened]
 
 REASON = "the gate refused the claim three times because " + "of one thing or another, " * 4
 

@@ -1,6 +1,5 @@
 """Keys typed in one breath: what follows a key is for what that key opens, and never a command."""
 
-from collections.abc import Callable
 from math import inf
 
 import pytest
@@ -17,17 +16,15 @@ from ralph_tui.tui.terminal.frozen_background import FrozenBackground
 from tests.tui import feed
 from tests.tui.conftest import (
     Moment,
-    Opened,
+    Open,
+    ralph,
     screen_text,
     script_of,
     through_the_menu,
     toasts,
     until,
 )
-from tests.tui.test_keys import ralph
 from tests.tui.waiting import approving, asking, permitting
-
-Open = Callable[..., Opened]
 
 NAMED = {
     "/": "slash",

@@ -12,8 +12,7 @@ from ralph_tui.store.project import Project
 from ralph_tui.tui.screens.dialogs.preview import UndoDialog
 from tests.harness.projects import make_project, task
 from tests.tui import feed
-from tests.tui.conftest import script_of, toasts, until
-from tests.tui.test_board import Open, ralph
+from tests.tui.conftest import Open, ralph, script_of, toasts, until
 from tests.tui.test_import_plan import launch_of
 from tests.tui.test_import_plan import opened as watched
 

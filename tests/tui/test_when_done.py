@@ -8,9 +8,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.tui.screens.dialogs.text_input import RequestDialog
 from tests.tui import feed
-from tests.tui.conftest import screen_text, script_of, toasts, until
-from tests.tui.test_keys import ralph
-from tests.tui.test_leaving import Open
+from tests.tui.conftest import Open, ralph, screen_text, script_of, toasts, until
 
 
 async def test_a_finished_project_offers_what_was_built_and_the_next_request(

@@ -1,12 +1,15 @@
 """Questions, approvals and limits for tests of the screen."""
 
 from datetime import timedelta
+from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Permission, Question
 from ralph_tui.domain.permissions import permission_question
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from tests.tui import feed
+
+ROOT = Path("/home/dev/slug-demo")
 
 LANGUAGE = Question(
     question="Which language shall the greeter speak?",
@@ -114,3 +117,11 @@ def cooling() -> list[ev.Event]:
 
 def limited() -> list[ev.Event]:
     return [*feed.failed_gate(), *feed.recorded("limited")]
+
+
+def empty(root: Path = ROOT, *, takes: bool = True) -> feed.Script:
+    """A project without a plan, in which nothing runs."""
+    script = feed.Script(root)
+    script.takes_requests = takes
+    script.idle = [feed.read(), ev.PlanLoaded(tasks=())]
+    return script

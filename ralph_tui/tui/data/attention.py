@@ -44,7 +44,7 @@ class Attention:
         """Return whether this decision is new, so that the person is alerted once."""
         key = pending.key if pending else ""
         is_news = bool(key) and key != self._announced
-        self._announced = key
+        self._announced = key or self._announced
         return is_news
 
     def should_open(self, pending: PendingDecision | None, *, free: bool) -> bool:
