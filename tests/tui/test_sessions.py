@@ -35,7 +35,7 @@ from ralph_tui.present.text.spans import plain
 from ralph_tui.store.project import Project
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.widgets.row_list import RowList
-from tests.harness.tables import spelled
+from tests.harness.tables import Case, cases, spelled, title
 from tests.tui import feed, past, waiting
 from tests.tui.conftest import (
     DIRECT_KEYS,
@@ -65,41 +65,25 @@ NAMES = {
 }
 
 
-def cases(path: Path) -> list[str]:
-    return re.split(r"(?m)^(?=# )", path.read_text(encoding="utf-8"))[1:]
-
-
 def parameters() -> Iterator[object]:
     for path in SESSIONS:
-        for number, case in enumerate(cases(path)):
-            title, _, marks = case.partition("\n")[0].removeprefix("# ").partition(" [")
-            known = [getattr(pytest.mark, name) for name in marks.rstrip("]").split(", ") if name]
-            yield pytest.param(path, number, id=f"{path.stem}: {title.rstrip('.')}", marks=known)
+        for case in cases(path):
+            marks = case.text.partition("\n")[0].partition(" [")[2].rstrip("]").split(", ")
+            known = [getattr(pytest.mark, name) for name in marks if name]
+            yield pytest.param(case, id=f"{path.stem}: {title(case)}", marks=known)
 
 
-@pytest.mark.parametrize(("path", "number"), [*parameters()])
+@pytest.mark.parametrize("case", [*parameters()])
 async def test_a_session(
-    path: Path,
-    number: int,
-    tmp_path: Path,
-    pytestconfig: pytest.Config,
-    monkeypatch: pytest.MonkeyPatch,
+    case: Case, tmp_path: Path, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text, renews = cases(path)[number].rstrip(), pytestconfig.option.update_snapshots
     async with AsyncExitStack() as stack:
         names = {**NAMES, "root": tmp_path}
-        played = Session(tmp_path, stack, names, renews=renews)
-        monkeypatch.setattr(Notifications, "add", lambda _, toast: played.says(toast.message))
-        monkeypatch.setattr(RalphApp, "bell", lambda _: played.says("(bell)"))
-        now = "".join([part async for part in replayed(text, played)]).rstrip()
-    if renews:
-        renew(path, text, now)
-    else:
-        assert now == text
-
-
-def renew(path: Path, text: str, now: str) -> None:
-    path.write_text(path.read_text("utf-8").replace(text, now), encoding="utf-8")
+        session = Session(tmp_path, stack, names, renews=pytestconfig.option.update_snapshots)
+        monkeypatch.setattr(Notifications, "add", lambda _, toast: session.says(toast.message))
+        monkeypatch.setattr(RalphApp, "bell", lambda _: session.says("(bell)"))
+        now = "".join([part async for part in replayed(case.text, session)])
+    case.compare(now, pytestconfig)
 
 
 async def replayed(text: str, session: "Session") -> AsyncIterator[str]:
@@ -186,7 +170,6 @@ class Session:
         await calm(self.pilot)
         if app.screen is app.dashboard:
             self.seen = self.told()[1]
-        self.messages.clear()
         return self.pilot
 
     async def wait(self, pilot: Pilot[int], holds: Callable[[], bool]) -> None:
