@@ -47,7 +47,7 @@ from ralph_tui.guard.rules.package_managers import (
     tool_of,
 )
 from ralph_tui.guard.rules.read_only import check_unless_reader
-from ralph_tui.guard.rules.repository_tools import refuse_committer
+from ralph_tui.guard.rules.refusals import refuse_listed
 from ralph_tui.guard.rules.secrets import (
     judge_secret_paths,
     judge_secret_words,
@@ -266,7 +266,7 @@ class CommandAnalyzer:
         program = call.program
         judge_blocked(call)
         self.asks.update(dict.fromkeys(matching_ask_entries(call), call.shown))
-        refuse_committer(call)
+        refuse_listed(call)
         call = in_named_directory(call)
         if program in DIRECTORY_COMMANDS:
             change_directory(call, certain=certain)

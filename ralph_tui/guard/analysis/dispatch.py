@@ -14,8 +14,8 @@ from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules import (
     containers,
     copy_move,
-    destructive,
     file_writers,
+    find,
     interpreters,
     launchers,
     listed_programs,
@@ -25,7 +25,6 @@ from ralph_tui.guard.rules import (
     signals,
 )
 from ralph_tui.guard.rules.assignments import judge_removal, judge_subscript
-from ralph_tui.guard.rules.destructive import destructive_rule
 from ralph_tui.guard.rules.git import GIT_COMMANDS, MUTATING, judge_git
 from ralph_tui.guard.rules.git import RULE as GIT_RULE
 from ralph_tui.guard.rules.inline_code import COMMAND_TEXT
@@ -36,10 +35,7 @@ from ralph_tui.guard.rules.package_managers import (
     judge_own_manager,
     refuse_manager,
 )
-from ralph_tui.guard.rules.ralph_cli import AGENTS, RALPH, judge_agent, judge_ralph
 from ralph_tui.guard.rules.read_only import READERS, check_named_files, check_unless_reader
-from ralph_tui.guard.rules.repository_tools import FORGES, judge_forge
-from ralph_tui.guard.rules.secrets import judge_key_printer
 from ralph_tui.guard.rules.shells import SHELLS
 from ralph_tui.guard.shell.nodes import UNKNOWN, Compound, Simple, Word, literal
 
@@ -198,21 +194,16 @@ def _deny_endless(function: Compound) -> NoReturn:
 _OWN_RULES: Rules = MappingProxyType(
     {
         **package_managers.RULES,
-        **dict.fromkeys(FORGES, judge_forge),
-        **dict.fromkeys(RALPH, judge_ralph),
-        **dict.fromkeys(AGENTS, judge_agent),
     }
 )
 _EXTRA_RULES: Rules = MappingProxyType(
     {
-        **listed_programs.HARM_RULES,
         **signals.RULES,
-        **dict.fromkeys(names("gpg security"), judge_key_printer),
     }
 )
 _STARTS: Rules = MappingProxyType({**package_runners.RULES, **shells.RULES, **launchers.RULES})
 _RUNS_CODE: Rules = interpreters.RULES
-_DESTROYS: Rules = MappingProxyType({**destructive.RULES, **containers.RULES})
+_DESTROYS: Rules = MappingProxyType({**find.RULES, **containers.RULES})
 _WRITES: Rules = MappingProxyType(
     {**copy_move.RULES, **file_writers.RULES, **listed_programs.RULES}
 )
@@ -246,7 +237,7 @@ def _rules_for(program: str) -> Sequence[Rule]:
     found = (
         _STARTS.get(program),
         interpreter_rule(program) or _RUNS_CODE.get(program),
-        destructive_rule(program) or _DESTROYS.get(program),
+        _DESTROYS.get(program),
         _WRITES.get(program),
     )
     return [rule for rule in found if rule is not None]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from ralph_tui.guard.core.paths import names_guarded
-from ralph_tui.guard.rules.destructive import found_paths
+from ralph_tui.guard.rules.find import found_paths
 from ralph_tui.guard.shell.nodes import (
     UNKNOWN,
     Command,

@@ -1,6 +1,5 @@
 """Reads what programs.toml says of the options and operands of programs."""
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +22,6 @@ class Program:
     shell: frozenset[str] = _NONE
     only: frozenset[str] = _NONE
     unless: frozenset[str] = _NONE
-    commits: frozenset[str] = _NONE
     code: frozenset[str] | None = None
     operands: str = ""
     skip: int = 0
@@ -33,13 +31,10 @@ class Program:
     assigns: bool = False
     feed: bool = False
     elsewhere: bool = False
-    removes: re.Pattern[str] | None = None
-    harms: re.Pattern[str] | None = None
 
 
 _OPTIONS = ("values", "attached", "long", "digits")
-_LISTS = ("chdir", "writes", "shell", "only", "unless", "commits", "code")
-_PATTERNS = ("removes", "harms")
+_LISTS = ("chdir", "writes", "shell", "only", "unless", "code")
 
 
 def _read() -> Iterator[tuple[str, Program]]:
@@ -47,7 +42,6 @@ def _read() -> Iterator[tuple[str, Program]]:
     for listed, said in tomllib.loads(text).items():
         values, attached, long, digits = (said.pop(key, "") for key in _OPTIONS)
         said |= {key: names(said[key]) for key in _LISTS if key in said}
-        said |= {key: re.compile(said[key]) for key in _PATTERNS if key in said}
         program = Program(Spec(values, attached, names(long), digits), **said)
         yield from dict.fromkeys(listed.split(), program).items()
 

@@ -14,16 +14,6 @@ from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_mod
 from ralph_tui.guard.shell.nodes import Word, literal
 from ralph_tui.guard.shell.parser import read_word
 
-_DOCKER_GROUPS = names(
-    "container image volume network system builder buildx compose context stack service secret"
-    " config swarm node plugin manifest pod machine"
-)
-_DOCKER_REMOVALS = names("rm remove prune rmi")
-_REMOVALS_IN = {
-    "system": names("prune reset"),
-    "machine": names("rm reset"),
-    "swarm": names("leave"),
-}
 _STARTS = names("exec run")
 _BROAD_MOUNT = re.compile(
     r"[\"']?(?:/|/(?:home|root|etc|usr|var|bin|lib|opt|srv|boot|Users)/?|~/?|\$HOME/?|\$\{HOME\}/?|\.\./?)[\"']?:"
@@ -45,30 +35,11 @@ def _compose(call: Invocation) -> None:
 def _judge_docker(words: Sequence[Word], call: Invocation) -> None:
     if not words:
         return
-    verb = words[0]
-    if not verb.known:
-        deny(
-            "unreadable-command",
-            call.shown,
-            "The docker command is not known",
-            "Name the command.",
-        )
-    helps = any(word.text == "--help" for word in words)
-    if verb.text in _DOCKER_REMOVALS and not helps:
-        _refuse_container(call, "This removes containers, images, volumes or networks")
-    if verb.text in _DOCKER_GROUPS:
+    verb = words[0].text
+    if verb in ("container", "compose"):
         spec = Spec("fp", long=names("--file --project-name --profile --project-directory"))
-        rest = parse(words[1:], spec, stop=True).operands
-        if verb.text == "compose" and rest and rest[0].text == "down":
-            if any(w.text in ("-v", "--volumes", "--rmi") for w in rest) or any(
-                w.text.startswith("--rmi") for w in rest
-            ):
-                _refuse_container(call, "This removes volumes or images")
-        elif rest and rest[0].text in _REMOVALS_IN.get(verb.text, _DOCKER_REMOVALS) and not helps:
-            _refuse_container(call, "This removes containers, images, volumes or networks")
-        elif verb.text in ("container", "compose") and rest and rest[0].text in _STARTS:
-            _judge_in_container(rest[1:], call)
-    elif verb.text in _STARTS:
+        words = parse(words[1:], spec, stop=True).operands
+    if words and words[0].text in _STARTS:
         _judge_in_container(words[1:], call)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
+from ralph_tui.guard.core.arguments import Arguments, parse
 from ralph_tui.guard.core.programs import PROGRAMS, Program
 from ralph_tui.guard.core.rule_context import (
     Invocation,
@@ -13,7 +13,6 @@ from ralph_tui.guard.core.rule_context import (
     check_writes,
     refuse_unreadable,
 )
-from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.read_only import check_outputs
 from ralph_tui.guard.rules.shells import judge_joined
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word
@@ -79,38 +78,10 @@ def run_words(call: Invocation, words: Sequence[Word], *, assigns: bool = False)
         call.walker.run(words, call, under_uv=call.under_uv)
 
 
-_REMOTE_VALUES = Spec(
-    "nlcfoLspgC",
-    long=names(
-        "--namespace --context --kubeconfig --selector --output --filename --cluster --user --region"
-        " --profile --endpoint-url --query --project --account --configuration --subscription --name"
-        " --resource-group --app --org --stack --cwd --stage --kube-context --format --filter --zone"
-    ),
-)
-
-
-def _judge_harm(call: Invocation) -> None:
-    program = call.listed
-    operands = [word.text for word in parse(call.arguments, _REMOTE_VALUES).operands]
-    options = [word.text for word in call.arguments if word.text.startswith("-")]
-    text = " ".join([*operands, *options])
-    dry = ("--dry-run", "--dryrun", "--help")
-    reason = ""
-    if program.harms is not None and program.harms.match(text):
-        reason = "This changes the machine itself, or settings of every project"
-    elif program.removes is not None and program.removes.match(text):
-        reason = "This removes resources on other machines"
-    if reason and not any(o.startswith(dry) and o != "--dry-run=none" for o in options):
-        deny("destructive", call.shown, reason, "If this is necessary, ask the person to do it.")
-
-
 RULES: Rules = MappingProxyType(
     {
         name: _judge
         for name, program in PROGRAMS.items()
         if program.operands or program.writes or program.shell or program.here or program.feed
     }
-)
-HARM_RULES: Rules = MappingProxyType(
-    {name: _judge_harm for name, program in PROGRAMS.items() if program.harms or program.removes}
 )

@@ -9,9 +9,8 @@ from typing import NamedTuple, NoReturn
 from ralph_tui.guard.core.arguments import names, parse
 from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
-from ralph_tui.guard.rules.ralph_cli import MODULE, judge_ralph
 from ralph_tui.guard.rules.read_only import check_named_files, check_outputs
-from ralph_tui.guard.rules.repository_tools import refuse_committer
+from ralph_tui.guard.rules.refusals import refuse_listed
 from ralph_tui.guard.shell.nodes import Word, literal
 
 RULE = "uv-only"
@@ -114,9 +113,8 @@ def judge_module(module: Word, arguments: Sequence[Word], call: Invocation) -> N
     name = module.text.casefold().removesuffix(".__main__")
     if name in _MODULES or _PIP.fullmatch(name):
         refuse_manager(name, arguments, call)
-    if name.partition(".")[0] == MODULE:
-        judge_ralph(replace(call, words=(module, *arguments)))
-    refuse_committer(replace(call, words=(literal(name.replace("_", "-")), *arguments)))
+    program = literal(name.partition(".")[0].replace("_", "-"))
+    refuse_listed(replace(call, words=(program, *arguments)))
     if name in call.policy.python_tools:
         check_named_files(arguments, call)
     else:
@@ -159,8 +157,6 @@ def _judge_uv(call: Invocation) -> None:
     if not args.operands:
         return
     verb, rest = args.operands[0].text, args.operands[1:]
-    if not args.operands[0].known:
-        deny("unreadable-command", call.shown, "The uv command is not known", "Name the command.")
     if verb == "tool" and rest and rest[0].text in ("run", "install"):
         verb, rest = rest[0].text, rest[1:]
     if verb == "pip":

@@ -18,8 +18,9 @@ READERS = names(
     " false : exit return wait sleep seq date env printenv id whoami uname find fd fdfind locate"
     " xargs tee time watch lsof fuser zcat bzcat xzcat gzcat zless view python -m read set shopt"
     " export local declare typeset readonly unset let getopts shift break continue compgen"
-    " complete hash jobs kill bg fg disown umask ulimit history test source . git uv gh yes expr pgrep pkill pidof killall tldr cheat apropos"
-    " whatis dpkg rpm wc tput clear banner envsubst iconv sum printenv logname tty"
+    " complete hash jobs kill bg fg disown umask ulimit history test source . git uv gh glab yes expr pgrep pkill pidof killall tldr cheat apropos"
+    " whatis dpkg rpm wc tput clear banner envsubst iconv sum printenv logname tty ralph ralph-tui ralph-agent claude"
+    " claude-code codex gemini gemini-cli aider aider-chat opencode cursor-agent qwen qwen-code copilot crush amp-cli"
 )
 """Programs that may name guarded files, because they only read or have their own rules."""
 _LEFT_OUT = re.compile(r"\.\w+")

@@ -3,14 +3,12 @@
 import fnmatch
 import os.path
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
-from types import MappingProxyType
 
 from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.policy import SECRETS, Policy
-from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import DeniedError, denial
 from ralph_tui.guard.core.working_dirs import UNKNOWN_HOME, WorkingDirs
 from ralph_tui.guard.shell.nodes import Simple, Word
@@ -65,19 +63,6 @@ def judge_secret_words(command: Simple, dirs: WorkingDirs) -> None:
     for at, word in enumerate(words):
         if not (at and words[at - 1].text in ("-i", "--identity")):
             judge_secret_paths([word], dirs, command.raw)
-
-
-_PRINTS_KEYS: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "gpg": re.compile(r"--export-secret-.*"),
-        "security": re.compile(r"find-(?:generic|internet)-password|dump-keychain"),
-    }
-)
-
-
-def judge_key_printer(call: Invocation) -> None:
-    if any(_PRINTS_KEYS[call.program].fullmatch(word.text) for word in call.arguments):
-        raise DeniedError(secret_denial(call.shown))
 
 
 def judge_secret_paths(words: Sequence[Word], dirs: WorkingDirs, shown: str) -> None:

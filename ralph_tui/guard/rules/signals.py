@@ -19,8 +19,10 @@ _LAST_JOB = re.compile(r"[\"']?\$(?:!|\{!\})[\"']?")
 _MAX_PATTERN = 200
 
 
-def _refuse(call: Invocation, reason: str = "") -> NoReturn:
-    reason = reason or "This may signal ralph, the agent's CLI or a process they run under,"
+def _refuse(
+    call: Invocation,
+    reason: str = "This may signal ralph, the agent's CLI or a process they run under,",
+) -> NoReturn:
     instead = "End only what you started: kill %1, kill $!, or the process ID of your own server."
     deny(RULE, call.shown, reason, instead)
 
@@ -135,13 +137,6 @@ def _search(call: Invocation) -> None:
         _refuse(call)
 
 
-def _multiplexer(call: Invocation) -> None:
-    texts = [word.text for word in call.arguments]
-    named = any(text.startswith(("-t", "-S")) for text in texts) and "-a" not in texts
-    if "kill-server" in texts or (not named and {"kill-session", "quit"} & set(texts)):
-        _refuse(call, "This may end the terminal that ralph runs in")
-
-
 RULES: Rules = MappingProxyType(
     {
         "kill": _kill,
@@ -149,6 +144,5 @@ RULES: Rules = MappingProxyType(
         "killall": _killall,
         **dict.fromkeys(names("pgrep pidof"), _find),
         **dict.fromkeys(names("grep egrep rg awk gawk"), _search),
-        **dict.fromkeys(names("tmux screen"), _multiplexer),
     }
 )

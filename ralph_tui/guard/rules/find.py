@@ -1,35 +1,12 @@
-"""Refuses commands that damage more than project files: disks, users, the machine; judges `find -delete`."""
+"""Judges what `find` and `fd` start, remove and write, by the files that they may find."""
 
 import fnmatch
-import re
 from collections.abc import Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import names, parse
-from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules
-from ralph_tui.guard.core.verdicts import deny
+from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.shell.nodes import Word, anything, literal
-
-_SYSTEM = re.compile(
-    r"mkfs(\..*)?|mke2fs|mkswap|fdisk|sfdisk|cfdisk|gdisk|sgdisk|parted|wipefs|blkdiscard|shutdown"
-    r"|reboot|halt|poweroff|telinit|userdel|groupdel|deluser|swapoff|cryptsetup|lvremove|vgremove"
-    r"|pvremove|zpool|badblocks|hdparm|kexec|rmmod|iptables|nft|visudo|crontab|umount|killall5"
-)
-_READING_OPTIONS = names("-l --list --version --help")
-
-
-def destructive_rule(program: str) -> Rule | None:
-    return _system if _SYSTEM.fullmatch(program) else None
-
-
-def _system(call: Invocation) -> None:
-    if call.arguments and all(w.text in _READING_OPTIONS for w in call.arguments):
-        return
-    reason = "This changes disks, users or the machine itself"
-    deny("destructive", call.shown, reason, "If this is necessary, ask the person to do it.")
-
-
-# --- find -------------------------------------------------------------------------------------
 
 _NAME_TESTS = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname")
 _EXECUTIONS = names("-exec -execdir -ok -okdir")
