@@ -30,14 +30,7 @@ from ralph_tui.guard.core.rule_context import (
     source_index,
 )
 from ralph_tui.guard.core.working_dirs import WorkingDirs
-from ralph_tui.guard.rules.assignments import (
-    DECLARATIONS,
-    DIRECTORY_COMMANDS,
-    change_directory,
-    declare,
-    judge_assignment,
-    judge_subscript,
-)
+from ralph_tui.guard.rules.assignments import judge_assignment, judge_subscript
 from ralph_tui.guard.rules.package_managers import (
     ThroughUv,
     index_of,
@@ -115,7 +108,6 @@ class CommandAnalyzer:
                 before, chained, alternative = dirs.values, False, False
 
     def judge_simple(self, command: Simple, within: Invocation, *, certain: bool = False) -> None:
-        """Judge a simple command; `certain` if the next one runs only if this one succeeds."""
         self._count_command()
         dirs = within.dirs
         printed = output_of(command, within.feed)
@@ -127,8 +119,8 @@ class CommandAnalyzer:
         if self._secrets:
             judge_secret_words(command, dirs)
         if command.words:
-            call = replace(within, words=command.words, feed=feed)
-            self._judge_invocation(call, certain=certain)
+            call = replace(within, words=command.words, feed=feed, certain=certain)
+            self._judge_invocation(call)
             if command.assignments:  # they apply to this command only
                 dirs.settings_moved = settings_moved
         if command.values == ("exec",):  # its redirections last
@@ -244,7 +236,7 @@ class CommandAnalyzer:
         inner = replace(inner, dirs=dirs, feed=feed, parameters=None, defining=False)
         self.judge_script(script, inner)
 
-    def _judge_invocation(self, call: Invocation, *, certain: bool = False) -> None:
+    def _judge_invocation(self, call: Invocation) -> None:
         if call.words[0].raw == '"$@"' and call.defining:
             self._forwards_arguments = True  # judged at each call
             return
@@ -255,24 +247,17 @@ class CommandAnalyzer:
             return
         called = self._judge_function_call(call)
         if not (called and is_tool(call)):  # a function that shadows a tool
-            self._judge_start(call, certain=certain, called=called)
+            self._judge_start(call, called=called)
 
-    def _judge_start(
-        self, call: Invocation, *, certain: bool = False, called: bool = False
-    ) -> None:
+    def _judge_start(self, call: Invocation, *, called: bool = False) -> None:
         head = call.words[0]
         if not names_known_program(head, self.source):
             refuse_unreadable(head.raw or call.shown, "An expansion takes the place of a command")
-        program = call.program
         judge_blocked(call)
         self.asks.update(dict.fromkeys(matching_ask_entries(call), call.shown))
         refuse_listed(call)
         call = in_named_directory(call)
-        if program in DIRECTORY_COMMANDS:
-            change_directory(call, certain=certain)
-        elif program in DECLARATIONS:
-            declare(call)
-        elif not judged_by_own_rule(call):
+        if not judged_by_own_rule(call):
             self._judge_program(call, called=called)
 
     def _judge_program(self, call: Invocation, *, called: bool) -> None:

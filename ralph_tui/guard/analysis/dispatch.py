@@ -7,37 +7,36 @@ from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.core.constants import FRESH, is_fresh_temp_directory
-from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.policy import RULED
-from ralph_tui.guard.core.rule_context import Invocation, Rule, Rules
+from ralph_tui.guard.core.programs import program_named
+from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules import (
+    assignments,
     containers,
     copy_move,
     file_writers,
     find,
     interpreters,
     launchers,
-    listed_programs,
     package_managers,
     package_runners,
     shells,
     signals,
 )
-from ralph_tui.guard.rules.assignments import judge_removal, judge_subscript
 from ralph_tui.guard.rules.git import GIT_COMMANDS, MUTATING, judge_git
 from ralph_tui.guard.rules.git import RULE as GIT_RULE
 from ralph_tui.guard.rules.inline_code import COMMAND_TEXT
-from ralph_tui.guard.rules.interpreters import interpreter_rule
+from ralph_tui.guard.rules.interpreters import judge_interpreter, judge_python
+from ralph_tui.guard.rules.listed_programs import judge_listed
 from ralph_tui.guard.rules.package_managers import (
     PYTHON,
     is_manager,
     judge_own_manager,
     refuse_manager,
 )
-from ralph_tui.guard.rules.read_only import READERS, check_named_files, check_unless_reader
-from ralph_tui.guard.rules.shells import SHELLS
-from ralph_tui.guard.shell.nodes import UNKNOWN, Compound, Simple, Word, literal
+from ralph_tui.guard.rules.read_only import READERS, check_guarded_operands, check_unless_reader
+from ralph_tui.guard.shell.nodes import Compound, Simple, Word, literal
 
 _TEXT_PROGRAMS = READERS | names(
     "gh glab npm yarn pnpm brew apt apt-get cargo notify-send logger wall say figlet cowsay"
@@ -52,7 +51,6 @@ _PROSE_ASSIGNED = re.compile(rf"(?:{_TEXT_OPTION}|\w*(?:MSG|MESSAGE|TITLE|BODY|T
 
 
 _GIT_GLOBALS = ("-C", "-c", "-P", "--git-dir", "--work-tree", "--no-pager")
-_CONTAINERS = names("docker podman nerdctl docker-compose")
 
 
 def judge_unknown(call: Invocation) -> None:
@@ -64,13 +62,14 @@ def judge_unknown(call: Invocation) -> None:
             continue
         name = word.text.rpartition("/")[2]
         after = words[at + 1].text if at + 1 < len(words) else ""
+        rules = program_named(name).rules
         if (
             (name == "git" and (after in MUTATING or after.startswith(_GIT_GLOBALS)))
-            or (name in SHELLS and after.endswith("c"))
+            or ("shell" in rules and after.endswith("c"))
             or (is_manager(name) and after in ("install", "uninstall", "add", "remove"))
             or (PYTHON.fullmatch(name) and after.startswith(("-m", "-c")))
             or (name == "rm" and re.match(r"-\w*[rRf]|--(?:rec|for)", after))
-            or (name in _CONTAINERS and after)
+            or ({"container", "compose"} & set(rules) and after)
         ):
             call.walker.run(words[at:], call)
         else:
@@ -191,31 +190,53 @@ def _deny_endless(function: Compound) -> NoReturn:
     deny("destructive", function.name, reason, "Remove the function.")
 
 
-_OWN_RULES: Rules = MappingProxyType(
+_RULES: Rules = MappingProxyType(
     {
-        **package_managers.RULES,
+        "guarded-operands": check_guarded_operands,
+        "change-directory": assignments.judge_change_directory,
+        "declare": assignments.judge_declare,
+        "unset": assignments.judge_unset,
+        "subscripts": assignments.judge_subscripts,
+        "container": containers.judge_container,
+        "compose": containers.judge_compose,
+        "move": copy_move.judge_move,
+        "copy": copy_move.judge_copy,
+        "link": copy_move.judge_link,
+        "rsync": file_writers.judge_rsync,
+        "tar": file_writers.judge_tar,
+        "zip": file_writers.judge_zip,
+        "archiver": file_writers.judge_archiver,
+        "remove": file_writers.judge_remove,
+        "change-mode": file_writers.judge_change_mode,
+        "dd": file_writers.judge_dd,
+        "find": find.judge_find,
+        "fd": find.judge_fd,
+        "sed": interpreters.judge_sed,
+        "awk": interpreters.judge_awk,
+        "xargs": launchers.judge_xargs,
+        "parallel": launchers.judge_parallel,
+        "env": launchers.judge_env,
+        "uv": package_managers.judge_uv,
+        "partly-refused": package_managers.judge_partly_refused,
+        "npx": package_runners.judge_npx,
+        "node-manager": package_runners.judge_node_manager,
+        "shell": shells.judge_shell,
+        "eval": shells.judge_eval,
+        "source": shells.judge_source,
+        "trap": shells.judge_trap,
+        "alias": shells.judge_alias,
+        "hash": shells.judge_hash,
+        "signal": signals.judge_signal,
+        "signal-by-name": signals.judge_signal_by_name,
+        "signal-all": signals.judge_signal_all,
+        "find-process": signals.judge_find_process,
+        "search-processes": signals.judge_search_processes,
     }
 )
-_EXTRA_RULES: Rules = MappingProxyType(
-    {
-        **signals.RULES,
-    }
-)
-_STARTS: Rules = MappingProxyType({**package_runners.RULES, **shells.RULES, **launchers.RULES})
-_RUNS_CODE: Rules = interpreters.RULES
-_DESTROYS: Rules = MappingProxyType({**find.RULES, **containers.RULES})
-_WRITES: Rules = MappingProxyType(
-    {**copy_move.RULES, **file_writers.RULES, **listed_programs.RULES}
-)
-_CHECKS_OPERANDS = names(
-    "curl wget aria2c psql mysql mariadb sqlite3 docker podman nerdctl npm pnpm yarn bun"
-)
-"""Programs with their own rules whose operands must not be guarded files either."""
-_ARITHMETIC = frozenset({"let", "test", "[", "unset", "read", "printf", "wait", "mapfile"})
+"""The rules that programs.toml names."""
 
 
 def judged_by_own_rule(call: Invocation) -> bool:
-    program = call.program
     if (git := _git_words(call)) is not None:
         if call.dirs.settings_moved:
             reason = "Git would read its settings from another home directory"
@@ -223,51 +244,25 @@ def judged_by_own_rule(call: Invocation) -> bool:
         if not _begins_scratch_repository(git, call):
             for written in judge_git(git, call.policy):
                 call.dirs.check_write(written, call.shown)
-    elif is_manager(program):
+    elif is_manager(call.program):
         if not judge_own_manager(call):
-            refuse_manager(program, call.arguments, call)
-    elif program in _OWN_RULES:
-        _OWN_RULES[program](call)
+            refuse_manager(call.program, call.arguments, call)
     else:
         return False
     return True
 
 
-def _rules_for(program: str) -> Sequence[Rule]:
-    found = (
-        _STARTS.get(program),
-        interpreter_rule(program) or _RUNS_CODE.get(program),
-        _DESTROYS.get(program),
-        _WRITES.get(program),
-    )
-    return [rule for rule in found if rule is not None]
-
-
 def judged_by_rules(call: Invocation) -> bool:
-    """Judge a program by all rules for what it starts, runs as code, destroys and writes.
-
-    Returns:
-        Whether there is such a rule; without one, only the operands are judged.
-    """
-    program = call.program
-    if program == "unset":
-        for word in call.arguments:
-            judge_removal(word.text, call.shown)
-    # Unless printf begins with an option, its first word is the format and none is a variable.
-    first = call.arguments[0].text[:1] if call.arguments else ""
-    prints = program == "printf" and first not in ("", "-", UNKNOWN)
-    if program in _ARITHMETIC and not prints:
-        for word in call.arguments:
-            judge_subscript(word, call.shown)
-    if (beside := _EXTRA_RULES.get(program)) is not None:
-        beside(call)  # the rules below still judge what it starts, as with `kubectl exec`
-    rules = _rules_for(program)
+    """Judge a program by all its rules; return whether there is one. Without one, only the operands are judged."""
+    rules = [_RULES[name] for name in call.listed.rules]
+    if PYTHON.fullmatch(call.program):
+        rules.append(judge_python)
+    elif call.listed.code is not None:
+        rules.append(judge_interpreter)
+    if call.listed.acts:
+        rules.append(judge_listed)
     for rule in rules:
         rule(call)
-    if program in _CHECKS_OPERANDS:
-        spelled = [w for w in call.arguments if w.text[:1] == "-" or names_guarded(w.text)]
-        check_named_files(spelled, call)
-    if rules:
-        return True
-    check_unless_reader(call)
-    return False
+    if not rules:
+        check_unless_reader(call)
+    return bool(rules)

@@ -16,6 +16,7 @@ class Program:
     """A program; programs.toml explains the attributes."""
 
     spec: Spec = NO_VALUES
+    rules: tuple[str, ...] = ()
     stop: bool = False
     chdir: frozenset[str] = _NONE
     writes: frozenset[str] = _NONE
@@ -32,6 +33,10 @@ class Program:
     feed: bool = False
     elsewhere: bool = False
 
+    @property
+    def acts(self) -> bool:
+        return bool(self.operands or self.writes or self.shell or self.here or self.feed)
+
 
 _OPTIONS = ("values", "attached", "long", "digits")
 _LISTS = ("chdir", "writes", "shell", "only", "unless", "code")
@@ -42,9 +47,15 @@ def _read() -> Iterator[tuple[str, Program]]:
     for listed, said in tomllib.loads(text).items():
         values, attached, long, digits = (said.pop(key, "") for key in _OPTIONS)
         said |= {key: names(said[key]) for key in _LISTS if key in said}
+        said["rules"] = tuple(said.get("rules", "").split())
         program = Program(Spec(values, attached, names(long), digits), **said)
         yield from dict.fromkeys(listed.split(), program).items()
 
 
-PROGRAMS: Mapping[str, Program] = MappingProxyType(dict(_read()))
-UNLISTED = Program()
+_PROGRAMS: Mapping[str, Program] = MappingProxyType(dict(_read()))
+_UNLISTED = Program()
+
+
+def program_named(name: str) -> Program:
+    """Return what is said of the program, which may have its version after its name."""
+    return _PROGRAMS.get(name) or _PROGRAMS.get(name.rstrip("0123456789.-"), _UNLISTED)

@@ -8,7 +8,7 @@ from typing import NoReturn, Protocol
 
 from ralph_tui.guard.core.arguments import Arguments, parse
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.core.programs import PROGRAMS, UNLISTED, Program
+from ralph_tui.guard.core.programs import Program, program_named
 from ralph_tui.guard.core.verdicts import SPLIT, deny
 from ralph_tui.guard.core.working_dirs import WorkingDirs
 from ralph_tui.guard.shell.nodes import UNKNOWN, UnreadableError, Word
@@ -41,6 +41,7 @@ class Invocation:
         parameters: The value of `"$@"` in the enclosing function; None if unknown.
         defining: Whether it is in a function that is only being defined.
         under_uv: Whether `uv run` starts it.
+        certain: Whether the next command runs only if this one succeeds.
         depth: The number of commands it is nested in.
     """
 
@@ -51,6 +52,7 @@ class Invocation:
     parameters: tuple[Word, ...] | None = None
     defining: bool = False
     under_uv: bool = False
+    certain: bool = False
     depth: int = 0
 
     @property
@@ -68,7 +70,7 @@ class Invocation:
         """
         if self.depth >= MAX_DEPTH:
             raise UnreadableError("nested too deeply")
-        return replace(self, depth=self.depth + 1)
+        return replace(self, depth=self.depth + 1, certain=False)
 
     @property
     def arguments(self) -> tuple[Word, ...]:
@@ -82,7 +84,7 @@ class Invocation:
 
     @cached_property
     def listed(self) -> Program:
-        return PROGRAMS.get(self.program, UNLISTED)
+        return program_named(self.program)
 
     @cached_property
     def args(self) -> Arguments:

@@ -58,21 +58,17 @@ def _refuse_variable(shown: str, reason: str) -> None:
     deny(RULE, shown, reason, "Do not change the variable.")
 
 
-DIRECTORY_COMMANDS = names("cd pushd popd chdir")
-DECLARATIONS = names("export declare typeset local readonly")
-
-
-def change_directory(call: Invocation, *, certain: bool) -> None:
+def judge_change_directory(call: Invocation) -> None:
     if call.program == "popd":
-        call.dirs.move(literal("-"), certain=certain)
+        call.dirs.move(literal("-"), certain=call.certain)
         return
     target = next(iter(parse(call.arguments).operands), None)
     if target is not None and changes_to_fresh_directory(target, call.walker.source):
         target = literal(FRESH)
-    call.dirs.move(target, certain=certain)
+    call.dirs.move(target, certain=call.certain)
 
 
-def declare(call: Invocation) -> None:
+def judge_declare(call: Invocation) -> None:
     for word in call.arguments:
         judge_subscript(word, call.shown)
         assignment = as_assignment(word)
@@ -84,3 +80,16 @@ def declare(call: Invocation) -> None:
                 judge_removal(word.text, call.shown)
         elif "=" in word.text or (word.text.startswith("-") and "n" in word.text):
             call.walker.assign(word, call)
+
+
+def judge_unset(call: Invocation) -> None:
+    for word in call.arguments:
+        judge_removal(word.text, call.shown)
+
+
+def judge_subscripts(call: Invocation) -> None:
+    # Unless printf begins with an option, its first word is the format and none is a variable.
+    first = call.arguments[0].text[:1] if call.arguments else ""
+    if call.program != "printf" or first in ("", "-", UNKNOWN):
+        for word in call.arguments:
+            judge_subscript(word, call.shown)

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.core.paths import names_guarded
-from ralph_tui.guard.core.rule_context import Invocation, Rules
+from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
 from ralph_tui.guard.shell.nodes import Word, literal
@@ -24,11 +23,11 @@ _INSTALLS = names("install uninstall add remove")
 _READING_WORDS = names("list show freeze check --version")
 
 
-def _docker(call: Invocation) -> None:
+def judge_container(call: Invocation) -> None:
     _judge_docker(call.args.operands, call)
 
 
-def _compose(call: Invocation) -> None:
+def judge_compose(call: Invocation) -> None:
     _judge_docker([literal("compose"), *call.arguments], call)
 
 
@@ -77,8 +76,3 @@ def _check_mount(mount: Word, call: Invocation) -> None:
 
 def _refuse_container(call: Invocation, reason: str) -> NoReturn:
     deny("destructive", call.shown, reason, "If this is necessary, ask the person to do it.")
-
-
-RULES: Rules = MappingProxyType(
-    {"docker-compose": _compose, **dict.fromkeys(names("docker podman nerdctl"), _docker)}
-)

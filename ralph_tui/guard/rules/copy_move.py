@@ -1,22 +1,21 @@
 """Judges programs that move, copy and link, by where files arrive."""
 
 from collections.abc import Sequence
-from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Arguments
 from ralph_tui.guard.core.paths import guarded_part
-from ralph_tui.guard.core.rule_context import Invocation, Rules, check_writes, last_operand
+from ralph_tui.guard.core.rule_context import Invocation, check_writes, last_operand
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import Word
 
 
-def _move(call: Invocation) -> None:
+def judge_move(call: Invocation) -> None:
     sources, targets = _sources_and_targets(call.args)
     check_writes(sources, call)
     check_writes(targets, call, into=True)
 
 
-def _copy(call: Invocation) -> None:
+def judge_copy(call: Invocation) -> None:
     sources, targets = _sources_and_targets(call.args)
     check_writes(targets, call, into=True)
     into_root = any(call.dirs.root in (call.dirs.resolve(word) or ()) for word in targets)
@@ -45,11 +44,8 @@ def _sources_and_targets(args: Arguments) -> tuple[Sequence[Word], Sequence[Word
     return args.operands[:-1], last_operand(args.operands)
 
 
-def _link(call: Invocation) -> None:
+def judge_link(call: Invocation) -> None:
     for word in call.args.operands:
         call.dirs.check_guarded(word, call.shown)
     target = call.args.values("-t", "--target-directory") or last_operand(call.args.operands[1:])
     check_writes(target, call, into=True)
-
-
-RULES: Rules = MappingProxyType({"mv": _move, "cp": _copy, "ln": _link, "link": _link})

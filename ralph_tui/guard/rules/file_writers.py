@@ -2,18 +2,17 @@
 
 import re
 from itertools import pairwise
-from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import names, parse
 from ralph_tui.guard.core.constants import is_fresh_temp_directory
 from ralph_tui.guard.core.paths import names_guarded
-from ralph_tui.guard.core.rule_context import Invocation, Rules, check_writes, last_operand
+from ralph_tui.guard.core.rule_context import Invocation, check_writes, last_operand
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.secrets import judge_secret_paths
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 
-def _zip(call: Invocation) -> None:
+def judge_zip(call: Invocation) -> None:
     for option, value in pairwise(call.arguments):
         if option.text in ("-TT", "--unzip-command"):
             call.walker.shell(value, call)
@@ -21,7 +20,7 @@ def _zip(call: Invocation) -> None:
     check_writes(operands if call.args.has("-m", "--move") else operands[:1], call)
 
 
-def _rsync(call: Invocation) -> None:
+def judge_rsync(call: Invocation) -> None:
     args = call.args
     for text in args.values("-e", "--rsh"):
         call.walker.shell(text, call)
@@ -32,7 +31,7 @@ def _rsync(call: Invocation) -> None:
         check_writes([w for w in args.operands[:-1] if ":" not in w.text], call)
 
 
-def _tar(call: Invocation) -> None:
+def judge_tar(call: Invocation) -> None:
     words = list(call.arguments)
     if words and not words[0].text.startswith("-") and words[0].bare:
         words[0] = Word("-" + words[0].text, "u" + words[0].kinds, words[0].raw)
@@ -72,7 +71,7 @@ _DELETES = re.compile(r"-sdel|-d[frw]\d?")
 _MOVES = names("m mf")
 
 
-def _archiver(call: Invocation) -> None:
+def judge_archiver(call: Invocation) -> None:
     outputs = [word.cut(2) for word in call.arguments if word.text.startswith("-o")]
     check_writes(outputs, call, into=True)
     verb, *files = [w for w in call.arguments if not w.text.startswith("-")] or [literal("")]
@@ -81,7 +80,7 @@ def _archiver(call: Invocation) -> None:
             call.dirs.check_removal(word, call.shown)
 
 
-def _remove(call: Invocation) -> None:
+def judge_remove(call: Invocation) -> None:
     args = call.args
     recursive = args.has("-r", "-R") or any(
         "--recursive".startswith(o.name) and len(o.name) > 3 for o in args.options
@@ -101,7 +100,7 @@ _ADDS_ACCESS = re.compile(r"[ug]{0,2}\+[rwX]+|[ugoa]*\+[rX]+")
 """A mode that only lets the person read and change more; nothing in git's directory depends on it."""
 
 
-def _chmod(call: Invocation) -> None:
+def judge_change_mode(call: Invocation) -> None:
     operands = call.args.operands
     adds = call.program == "chmod" and operands and _ADDS_ACCESS.fullmatch(operands[0].text)
     check_writes(operands[1:] if len(operands) > 1 else operands, call, into=True)
@@ -115,20 +114,7 @@ def _chmod(call: Invocation) -> None:
                 )
 
 
-def _dd(call: Invocation) -> None:
+def judge_dd(call: Invocation) -> None:
     for word in call.arguments:
         if word.text.startswith("of="):
             call.dirs.check_write(word.cut(3), call.shown)
-
-
-RULES: Rules = MappingProxyType(
-    {
-        "rsync": _rsync,
-        **dict.fromkeys(names("tar bsdtar"), _tar),
-        "zip": _zip,
-        **dict.fromkeys(names("7z 7za 7zz 7zr rar arj lha"), _archiver),
-        **dict.fromkeys(names("rm grm"), _remove),
-        **dict.fromkeys(names("chmod chown chgrp chattr setfacl"), _chmod),
-        "dd": _dd,
-    }
-)

@@ -2,10 +2,9 @@
 
 import fnmatch
 from collections.abc import Sequence
-from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import names, parse
-from ralph_tui.guard.core.rule_context import Invocation, Rules
+from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.shell.nodes import Word, anything, literal
 
 _NAME_TESTS = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname")
@@ -16,7 +15,7 @@ _FILES_OF_GIT = ("HEAD", "config", "index", "index.lock", "packed-refs")
 _MAX_NAME = 255
 
 
-def _find(call: Invocation) -> None:
+def judge_find(call: Invocation) -> None:
     words = list(call.arguments)
     roots: list[Word] = []
     while words and words[0].text in ("-H", "-L", "-P"):
@@ -106,7 +105,7 @@ def _may_be_guarded(pattern: str) -> bool:
     return len(last) > _MAX_NAME or matched or any(n in pattern for n in _GUARDED_DIRECTORIES)
 
 
-def _fd(call: Invocation) -> None:
+def judge_fd(call: Invocation) -> None:
     words = call.arguments
     for at, word in enumerate(words):
         if word.text in ("-x", "-X", "--exec", "--exec-batch"):
@@ -115,8 +114,3 @@ def _fd(call: Invocation) -> None:
             found = [Word(f"{w.text}/found", f"{w.kinds}qqqqqq", f"{w.raw}/found") for w in roots]
             filled = any("{" in after.text for after in words[at:])
             _judge_execution([*words[at + 1 :], *(() if filled else [literal("{}")])], found, call)
-
-
-RULES: Rules = MappingProxyType(
-    {**dict.fromkeys(names("find gfind"), _find), **dict.fromkeys(names("fd fdfind"), _fd)}
-)

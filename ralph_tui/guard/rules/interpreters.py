@@ -1,37 +1,22 @@
 """Judges code passed to an interpreter on the command line or standard input."""
 
 import re
-from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import names, parse
-from ralph_tui.guard.core.programs import PROGRAMS
 from ralph_tui.guard.core.rule_context import (
     Invocation,
-    Rule,
-    Rules,
     check_writes,
     refuse_unreadable,
 )
 from ralph_tui.guard.rules.inline_code import STDIN, judge_code
-from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
+from ralph_tui.guard.rules.package_managers import is_manager, judge_module, refuse_manager
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 _INSTALLERS = names("get-pip.py get-poetry.py install-poetry.py ez_setup.py virtualenv.pyz")
 _SETUP_VERBS = names("install develop easy_install bdist_egg")
 
 
-def interpreter_rule(program: str) -> Rule | None:
-    if PYTHON.fullmatch(program):
-        return _python
-    language = PROGRAMS.get(_language(program))
-    return _generic if language is not None and language.code is not None else None
-
-
-def _language(program: str) -> str:
-    return program if program in PROGRAMS else program.rstrip("0123456789.-")
-
-
-def _python(call: Invocation) -> None:
+def judge_python(call: Invocation) -> None:
     words = list(call.arguments)
     while words and words[0].text.startswith("-") and words[0].text not in ("-", "--"):
         word = words.pop(0)
@@ -84,14 +69,13 @@ def _python_text(code: Word, call: Invocation) -> None:
     judge_code(code.text, call)
 
 
-def _generic(call: Invocation) -> None:
-    language = _language(call.program)
-    spec, options = PROGRAMS[language].spec, PROGRAMS[language].code or frozenset()
+def judge_interpreter(call: Invocation) -> None:
+    spec, options = call.listed.spec, call.listed.code or frozenset()
     # In node, `-pe` does not mean `-p` with the value `e`.
     words = [literal("-e") if word.text == "-pe" else word for word in call.arguments]
     args = parse(words if "-p" in options else call.arguments, spec)
     codes = args.values(*options)
-    if language in ("deno", "crystal") and [w.text for w in args.operands[:1]] == ["eval"]:
+    if not options and [w.text for w in args.operands[:1]] == ["eval"]:
         codes = list(args.operands[1:2])
     if not codes and not args.operands and call.feed is not None:
         codes = [call.feed]
@@ -99,23 +83,18 @@ def _generic(call: Invocation) -> None:
         refuse_unreadable(call.shown, "The interpreter would run the output of another command")
     for code in codes:
         judge_code(code.text, call)
-    if language == "emacs":
-        for word in args.operands:
-            call.dirs.check_guarded(word, call.shown)
-    if language in ("perl", "ruby") and args.has("-i"):
-        check_writes(args.operands, call)
 
 
 _AWK_WRITES = re.compile(r'>>?\s*"([^"]*)"')
 
 
-def _sed(call: Invocation) -> None:
+def judge_sed(call: Invocation) -> None:
     _, files = _scripts_and_files(call)
     if call.args.has("-i", "--in-place"):
         check_writes(files, call)
 
 
-def _awk(call: Invocation) -> None:
+def judge_awk(call: Invocation) -> None:
     scripts, files = _scripts_and_files(call)
     for script in scripts:
         judge_code(script.text, call)
@@ -136,11 +115,3 @@ def _scripts_and_files(call: Invocation) -> tuple[list[Word], list[Word]]:
     if call.feed is not None and any(STDIN.fullmatch(word.text) for word in sources):
         scripts.append(call.feed)
     return scripts, operands
-
-
-RULES: Rules = MappingProxyType(
-    {
-        **dict.fromkeys(names("sed gsed"), _sed),
-        **dict.fromkeys(names("awk gawk mawk nawk original-awk"), _awk),
-    }
-)

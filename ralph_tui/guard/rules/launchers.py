@@ -4,12 +4,9 @@ import contextlib
 import re
 import shlex
 from collections.abc import Sequence
-from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.rule_context import (
     Invocation,
-    Rules,
     in_directories,
 )
 from ralph_tui.guard.rules.assignments import judge_removal
@@ -18,7 +15,7 @@ from ralph_tui.guard.rules.shells import judge_joined
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, anything, literal
 
 
-def _xargs(call: Invocation) -> None:
+def judge_xargs(call: Invocation) -> None:
     args = call.args
     refuse_unknown_start(call, args.operands)
     if not args.operands:
@@ -70,7 +67,7 @@ def _fill_in(word: Word, mark: str, item: Word) -> Word:
     return Word(text, "q" * len(text), word.raw)
 
 
-def _parallel(call: Invocation) -> None:
+def judge_parallel(call: Invocation) -> None:
     words = call.args.operands
     end = next((i for i, w in enumerate(words) if w.text.startswith(":::")), len(words))
     if words[:end]:
@@ -104,7 +101,7 @@ _PLACEHOLDER = re.compile(r"\{(?:/|//|\.|/\.|#|%)?\}")
 _ENV_BLANK = re.compile(r"\\[_tnrfv]")
 
 
-def _env(call: Invocation) -> None:
+def judge_env(call: Invocation) -> None:
     args = call.args
     refuse_unknown_start(call, args.operands)
     call = call.fork()  # its settings apply only to what it starts
@@ -121,12 +118,3 @@ def _env(call: Invocation) -> None:
             call.walker.shell(Word(text + rest, kinds + "q" * len(rest)), call)
         return
     run_words(call, args.operands, assigns=True)
-
-
-RULES: Rules = MappingProxyType(
-    {
-        **dict.fromkeys(names("xargs gxargs"), _xargs),
-        "parallel": _parallel,
-        **dict.fromkeys(names("env genv"), _env),
-    }
-)

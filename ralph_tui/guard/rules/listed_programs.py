@@ -3,13 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Arguments, parse
-from ralph_tui.guard.core.programs import PROGRAMS, Program
+from ralph_tui.guard.core.programs import Program
 from ralph_tui.guard.core.rule_context import (
     Invocation,
-    Rules,
     check_writes,
     refuse_unreadable,
 )
@@ -20,7 +18,7 @@ from ralph_tui.guard.shell.nodes import UNKNOWN, Word
 _ASSIGNMENT = re.compile(r"[^=\0]+=", re.DOTALL)
 
 
-def _judge(call: Invocation) -> None:
+def judge_listed(call: Invocation) -> None:
     program = call.listed
     if program.operands in ("run", "shell"):
         _judge_start(program, replace(call, under_uv=True) if program.elsewhere else call)
@@ -76,12 +74,3 @@ def run_words(call: Invocation, words: Sequence[Word], *, assigns: bool = False)
         words = words[1:]
     if words:
         call.walker.run(words, call, under_uv=call.under_uv)
-
-
-RULES: Rules = MappingProxyType(
-    {
-        name: _judge
-        for name, program in PROGRAMS.items()
-        if program.operands or program.writes or program.shell or program.here or program.feed
-    }
-)

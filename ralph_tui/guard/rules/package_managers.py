@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 
 from ralph_tui.guard.core.arguments import names, parse
-from ralph_tui.guard.core.rule_context import Invocation, Rules
+from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.read_only import check_named_files, check_outputs
 from ralph_tui.guard.rules.refusals import refuse_listed
@@ -140,7 +140,7 @@ _PARTLY_REFUSED = MappingProxyType(
 )
 
 
-def _judge_partly_refused(call: Invocation) -> None:
+def judge_partly_refused(call: Invocation) -> None:
     operands = parse(call.arguments).operands
     if judge_own_manager(call):
         return
@@ -152,11 +152,14 @@ def _judge_partly_refused(call: Invocation) -> None:
         refuse_manager(call.program, operands, call)
 
 
-def _judge_uv(call: Invocation) -> None:
+def judge_uv(call: Invocation) -> None:
     args = call.args
     if not args.operands:
         return
     verb, rest = args.operands[0].text, args.operands[1:]
+    if call.program == "uvx":
+        call.walker.run(args.operands, call, under_uv=True)
+        return
     if verb == "tool" and rest and rest[0].text in ("run", "install"):
         verb, rest = rest[0].text, rest[1:]
     if verb == "pip":
@@ -180,16 +183,6 @@ def _judge_uv_pip(words: Sequence[Word], call: Invocation) -> None:
 
 
 _UV_PIP_CHANGES = names("install uninstall sync")
-
-
-def _judge_uvx(call: Invocation) -> None:
-    if call.args.operands:
-        call.walker.run(call.args.operands, call, under_uv=True)
-
-
-RULES: Rules = MappingProxyType(
-    {"uv": _judge_uv, "uvx": _judge_uvx, **dict.fromkeys(_PARTLY_REFUSED, _judge_partly_refused)}
-)
 
 
 def is_tool(call: Invocation) -> bool:

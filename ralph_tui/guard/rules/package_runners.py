@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.rule_context import Invocation, Rules
+from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.shell.nodes import Word
 
 
-def _npx(call: Invocation) -> None:
+def judge_npx(call: Invocation) -> None:
     spec = Spec("pc", long=names("--package --call"))
     for text in parse(call.arguments, spec).values("-c", "--call"):
         call.walker.shell(text, call)
@@ -24,12 +23,12 @@ def _judge_fetched(call: Invocation, words: Sequence[Word]) -> None:
 _EXECUTES = names("exec x dlx")
 
 
-def _node_manager(call: Invocation) -> None:
+def judge_node_manager(call: Invocation) -> None:
     words = call.arguments
     verb = next((at for at in range(len(words)) if _is_verb(words, at)), len(words))
     named = [word.text for word in words[verb : verb + 2]]
     if named[:1] and named[0] in _EXECUTES:
-        _npx(replace(call, words=words[verb:]))
+        judge_npx(replace(call, words=words[verb:]))
     elif named[:1] == ["explore"] or named in (["run", "env"], ["run-script", "env"]):
         end = next((at for at, word in enumerate(words) if word.text == "--"), verb + 1)
         _judge_fetched(call, words[end + 1 :])
@@ -42,11 +41,3 @@ def _is_verb(words: Sequence[Word], at: int) -> bool:
     if words[at].text.startswith("-"):
         return False
     return words[at].text in _EXECUTES or not before.startswith("-") or "=" in before
-
-
-RULES: Rules = MappingProxyType(
-    {
-        **dict.fromkeys(names("npx pnpx bunx"), _npx),
-        **dict.fromkeys(names("npm yarn pnpm bun"), _node_manager),
-    }
-)

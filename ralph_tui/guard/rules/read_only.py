@@ -41,6 +41,12 @@ def check_unless_reader(call: Invocation) -> None:
     check_named_files(call.arguments, call)
 
 
+def check_guarded_operands(call: Invocation) -> None:
+    """Refuse operands that name a guarded file, for a program with rules of its own."""
+    spelled = [w for w in call.arguments if w.text[:1] == "-" or names_guarded(w.text)]
+    check_named_files(spelled, call)
+
+
 def check_named_files(words: Sequence[Word], call: Invocation) -> None:
     """Refuse operands and option values that name a guarded file, unless to exclude it."""
     excluded = reports = False

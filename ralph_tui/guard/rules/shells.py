@@ -1,17 +1,14 @@
 """Judges the text that shells, and builtins that run text, receive."""
 
 from collections.abc import Sequence
-from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import names, parse
-from ralph_tui.guard.core.rule_context import Invocation, Rules, refuse_unreadable
+from ralph_tui.guard.core.arguments import parse
+from ralph_tui.guard.core.rule_context import Invocation, refuse_unreadable
 from ralph_tui.guard.rules.inline_code import STDIN
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word
 
-SHELLS = names("sh bash dash zsh ksh mksh pdksh ash yash rbash posh busybox-sh fish csh tcsh")
 
-
-def _shell(call: Invocation) -> None:
+def judge_shell(call: Invocation) -> None:
     words, letters = _shell_options(call)
     if "c" in letters:
         if words:
@@ -61,12 +58,12 @@ def judge_joined(call: Invocation, words: Sequence[Word]) -> None:
         call.walker.shell(Word(text, kinds, text, start), call, None)
 
 
-def _eval(call: Invocation) -> None:
+def judge_eval(call: Invocation) -> None:
     words = call.arguments
     judge_joined(call, words[1:] if words and words[0].text == "--" else words)
 
 
-def _source(call: Invocation) -> None:
+def judge_source(call: Invocation) -> None:
     words = [word for word in call.arguments if word.text != "--"]
     if not words:
         return
@@ -77,13 +74,13 @@ def _source(call: Invocation) -> None:
         _judge_script_file(words[0], call)
 
 
-def _trap(call: Invocation) -> None:
+def judge_trap(call: Invocation) -> None:
     args = parse(call.arguments, stop=True)
     if len(args.operands) > 1 and not args.has("-l", "-p"):
         call.walker.shell(args.operands[0], call)
 
 
-def _alias(call: Invocation) -> None:
+def judge_alias(call: Invocation) -> None:
     for word in call.arguments:
         _, equals, _ = word.text.partition("=")
         if equals:
@@ -93,19 +90,6 @@ def _alias(call: Invocation) -> None:
             call.walker.shell(Word(followed, kinds, followed), call)
 
 
-def _hash(call: Invocation) -> None:
+def judge_hash(call: Invocation) -> None:
     if call.args.has("-p"):
         refuse_unreadable(call.shown, "This gives a program another name")
-
-
-RULES: Rules = MappingProxyType(
-    {
-        **dict.fromkeys(SHELLS, _shell),
-        "eval": _eval,
-        "source": _source,
-        ".": _source,
-        "trap": _trap,
-        "alias": _alias,
-        "hash": _hash,
-    }
-)

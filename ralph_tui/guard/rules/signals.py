@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from types import MappingProxyType
 from typing import NoReturn
 
-from ralph_tui.guard.core.arguments import Arguments, names, parse
+from ralph_tui.guard.core.arguments import Arguments, parse
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.core.rule_context import Invocation, Rules
+from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word
 
@@ -43,7 +42,7 @@ def _program(line: str) -> str:
     return line.partition(" ")[0].rpartition("/")[2]
 
 
-def _pkill(call: Invocation) -> None:
+def judge_signal_by_name(call: Invocation) -> None:
     args = parse([w for w in call.arguments if not _SIGNAL.fullmatch(w.text)], call.listed.spec)
     if args.has("-v", "--inverse"):
         _refuse(call, "This signals every process except those that match")
@@ -67,7 +66,7 @@ def _possible_texts(word: Word, call: Invocation) -> list[str]:
     return [form.text for form in call.dirs.possible_words(word)]
 
 
-def _killall(call: Invocation) -> None:
+def judge_signal_all(call: Invocation) -> None:
     args = parse([w for w in call.arguments if not _SIGNAL.fullmatch(w.text)], call.listed.spec)
     if not args.operands and not args.has("-l", "--list", "-V", "--version"):
         _refuse(call, "This signals every process of a user")
@@ -78,7 +77,7 @@ def _killall(call: Invocation) -> None:
             _refuse(call)
 
 
-def _kill(call: Invocation) -> None:
+def judge_signal(call: Invocation) -> None:
     words = list(call.arguments)
     first = words[0].text if words else ""
     if first in ("-l", "-L", "-0"):
@@ -113,7 +112,7 @@ _KILLS_FOUND = re.compile(r"\bkill(?! -0|(?: -\w+)? (?:%?\d|[\"']?\$(?:!|\{!\}))
 _LISTS_PROCESSES = re.compile(r"(?<!docker )(?<!podman )(?<!compose )\bps\b")
 
 
-def _find(call: Invocation) -> None:
+def judge_find_process(call: Invocation) -> None:
     if not _KILLS_FOUND.search(call.walker.source):
         return
     args = call.args
@@ -123,7 +122,7 @@ def _find(call: Invocation) -> None:
         _refuse(call)
 
 
-def _search(call: Invocation) -> None:
+def judge_search_processes(call: Invocation) -> None:
     """Judge what keeps lines of `ps`, as in `ps aux | grep node | awk '{print $2}' | xargs kill`."""
     source = call.walker.source
     if not (_KILLS_FOUND.search(source) and _LISTS_PROCESSES.search(source)):
@@ -135,14 +134,3 @@ def _search(call: Invocation) -> None:
     own = any(_matches_own(text, call.policy, full=True) for text in texts)
     if own and not args.has("-v", "--invert-match"):
         _refuse(call)
-
-
-RULES: Rules = MappingProxyType(
-    {
-        "kill": _kill,
-        **dict.fromkeys(names("pkill skill"), _pkill),
-        "killall": _killall,
-        **dict.fromkeys(names("pgrep pidof"), _find),
-        **dict.fromkeys(names("grep egrep rg awk gawk"), _search),
-    }
-)
