@@ -220,6 +220,6 @@ def test_the_manager_of_a_project_that_is_not_uvs(
 
 
 def test_each_program_has_one_table() -> None:
-    tables = tomllib.loads((ROOT / "ralph_tui/guard/core/data/programs.toml").read_text())
+    tables = tomllib.loads((ROOT / "ralph_tui/guard/data/programs.toml").read_text())
     listed = [name for names in tables for name in names.split()]
     assert sorted(set(listed)) == sorted(listed)

@@ -8,7 +8,7 @@ from typing import NoReturn
 from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.core.constants import FRESH, is_fresh_temp_directory
 from ralph_tui.guard.core.policy import RULED
-from ralph_tui.guard.core.programs import program_named
+from ralph_tui.guard.core.programs import WORDS, program_named
 from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules import (
@@ -27,21 +27,15 @@ from ralph_tui.guard.rules import (
 from ralph_tui.guard.rules.git import GIT_COMMANDS, MUTATING, judge_git
 from ralph_tui.guard.rules.git import RULE as GIT_RULE
 from ralph_tui.guard.rules.inline_code import COMMAND_TEXT
-from ralph_tui.guard.rules.interpreters import judge_interpreter, judge_python
+from ralph_tui.guard.rules.interpreters import judge_interpreter
 from ralph_tui.guard.rules.listed_programs import judge_listed
 from ralph_tui.guard.rules.package_managers import (
-    PYTHON,
     is_manager,
-    judge_own_manager,
-    refuse_manager,
+    is_python,
 )
-from ralph_tui.guard.rules.read_only import READERS, check_guarded_operands, check_unless_reader
+from ralph_tui.guard.rules.read_only import check_guarded_operands, check_unless_reader
 from ralph_tui.guard.shell.nodes import Compound, Simple, Word, literal
 
-_TEXT_PROGRAMS = READERS | names(
-    "gh glab npm yarn pnpm brew apt apt-get cargo notify-send logger wall say figlet cowsay"
-    " espeak xmessage zenity dialog whiptail cloc mail sendmail xdg-open open code"
-)
 _TEXT_OPTION = (
     r"--(?:message|title|body|description|subject|text|comment|note|notes|reason|summary|label"
     r"|grep|pattern|query|search|filter|match|expect|name)"
@@ -54,7 +48,7 @@ _GIT_GLOBALS = ("-C", "-c", "-P", "--git-dir", "--work-tree", "--no-pager")
 
 
 def judge_unknown(call: Invocation) -> None:
-    if call.program in _TEXT_PROGRAMS:
+    if call.program in WORDS["readers"] | WORDS["prose"]:
         return
     words = call.arguments
     for at, word in enumerate(words):
@@ -67,7 +61,7 @@ def judge_unknown(call: Invocation) -> None:
             (name == "git" and (after in MUTATING or after.startswith(_GIT_GLOBALS)))
             or ("shell" in rules and after.endswith("c"))
             or (is_manager(name) and after in ("install", "uninstall", "add", "remove"))
-            or (PYTHON.fullmatch(name) and after.startswith(("-m", "-c")))
+            or (is_python(name) and after.startswith(("-m", "-c")))
             or (name == "rm" and re.match(r"-\w*[rRf]|--(?:rec|for)", after))
             or ({"container", "compose"} & set(rules) and after)
         ):
@@ -107,7 +101,7 @@ def _git_words(call: Invocation) -> tuple[Word, ...] | None:
         return call.arguments
     if program.startswith("git-") and program[4:] in GIT_COMMANDS:
         return (literal(program[4:]), *call.arguments)
-    other = program.startswith("git-") and program not in _GIT_READERS
+    other = program.startswith("git-") and program not in WORDS["git-readers"]
     if program in _FRONT_ENDS or (other and "/" not in call.words[0].text):
         deny(
             GIT_RULE,
@@ -134,11 +128,6 @@ _FRONT_ENDS = names(
     "gitk gitui tig lazygit hub jj scalar stg guilt topgit ungit gitkraken smartgit smerge"
     " sublime_merge myrepos"
 )
-_GIT_READERS = names(
-    "git-cliff git-sizer git-quick-stats git-standup git-who git-summary git-effort git-graph"
-    " git-secrets git-delta git-split-diffs git-stats"
-)
-"""Third-party git commands that only read. Any other `git-NAME` is refused."""
 
 
 def _contains_words(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:
@@ -211,11 +200,13 @@ _RULES: Rules = MappingProxyType(
         "dd": file_writers.judge_dd,
         "find": find.judge_find,
         "fd": find.judge_fd,
+        "python": interpreters.judge_python,
         "sed": interpreters.judge_sed,
         "awk": interpreters.judge_awk,
         "xargs": launchers.judge_xargs,
         "parallel": launchers.judge_parallel,
         "env": launchers.judge_env,
+        "manager": package_managers.judge_manager,
         "uv": package_managers.judge_uv,
         "partly-refused": package_managers.judge_partly_refused,
         "npx": package_runners.judge_npx,
@@ -244,20 +235,14 @@ def judged_by_own_rule(call: Invocation) -> bool:
         if not _begins_scratch_repository(git, call):
             for written in judge_git(git, call.policy):
                 call.dirs.check_write(written, call.shown)
-    elif is_manager(call.program):
-        if not judge_own_manager(call):
-            refuse_manager(call.program, call.arguments, call)
-    else:
-        return False
-    return True
+        return True
+    return False
 
 
 def judged_by_rules(call: Invocation) -> bool:
     """Judge a program by all its rules; return whether there is one. Without one, only the operands are judged."""
     rules = [_RULES[name] for name in call.listed.rules]
-    if PYTHON.fullmatch(call.program):
-        rules.append(judge_python)
-    elif call.listed.code is not None:
+    if call.listed.code is not None:
         rules.append(judge_interpreter)
     if call.listed.acts:
         rules.append(judge_listed)

@@ -7,14 +7,12 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import names
+from ralph_tui.guard.core.programs import WORDS
 from ralph_tui.guard.shell.nodes import UNKNOWN, Compound, Script, Simple, Word
 from ralph_tui.guard.shell.parser import read_shell, read_word
 
 Values = Mapping[str, tuple[str, ...]]
 
-_ASSIGNERS = names(
-    "eval source read mapfile readarray getopts export readonly declare typeset local unset"
-)
 _QUOTING = re.compile(r"['\"\\]")
 _SEPARATOR = "\x01"
 _HARMLESS_EVAL = re.compile(
@@ -143,7 +141,7 @@ def _may_assign(words: Sequence[Word]) -> bool:
     if _HARMLESS_EVAL.fullmatch(text):
         return False
     sets = "printf" in found and any(name.startswith("-v") for name in found)
-    return sets or bool(found & _ASSIGNERS) or bool(_DOT_BUILTIN.search(text))
+    return sets or bool(found & WORDS["assigners"]) or bool(_DOT_BUILTIN.search(text))
 
 
 def _all_words(script: Script) -> Iterator[Sequence[Word]]:

@@ -1,5 +1,6 @@
-"""Reads what programs.toml says of the options and operands of programs."""
+"""Reads `guard/data/`: what programs do with their options and operands, and lists of words."""
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -42,9 +43,17 @@ _OPTIONS = ("values", "attached", "long", "digits")
 _LISTS = ("chdir", "writes", "shell", "only", "unless", "code")
 
 
+def read_data(name: str) -> str:
+    return (Path(__file__).parents[1] / "data" / name).read_text(encoding="utf-8")
+
+
+WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {key: names(words) for key, words in tomllib.loads(read_data("words.toml")).items()}
+)
+
+
 def _read() -> Iterator[tuple[str, Program]]:
-    text = (Path(__file__).parent / "data" / "programs.toml").read_text(encoding="utf-8")
-    for listed, said in tomllib.loads(text).items():
+    for listed, said in tomllib.loads(read_data("programs.toml")).items():
         values, attached, long, digits = (said.pop(key, "") for key in _OPTIONS)
         said |= {key: names(said[key]) for key in _LISTS if key in said}
         said["rules"] = tuple(said.get("rules", "").split())
@@ -54,8 +63,9 @@ def _read() -> Iterator[tuple[str, Program]]:
 
 _PROGRAMS: Mapping[str, Program] = MappingProxyType(dict(_read()))
 _UNLISTED = Program()
+_VERSION = re.compile(r"[\d.-]+(?:t?w?)$")
 
 
 def program_named(name: str) -> Program:
     """Return what is said of the program, which may have its version after its name."""
-    return _PROGRAMS.get(name) or _PROGRAMS.get(name.rstrip("0123456789.-"), _UNLISTED)
+    return _PROGRAMS.get(name) or _PROGRAMS.get(_VERSION.sub("", name), _UNLISTED)

@@ -2,23 +2,15 @@
 
 import re
 
-from ralph_tui.guard.core.arguments import names, parse
+from ralph_tui.guard.core.arguments import parse
 from ralph_tui.guard.core.constants import FRESH, changes_to_fresh_directory
+from ralph_tui.guard.core.programs import WORDS
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.git import judge_git_variable
 from ralph_tui.guard.shell.lexer import as_assignment
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
-_PROGRAM_VARIABLES = names(
-    "PAGER MANPAGER EDITOR VISUAL BROWSER LESSOPEN LESSCLOSE SSH_ASKPASS SUDO_ASKPASS FCEDIT"
-    " SYSTEMD_PAGER DELTA_PAGER BAT_PAGER"
-)
-_HARMLESS_PROGRAMS = names("cat less more true false : vi vim nano code")
-_CODE_VARIABLES = names(
-    "BASH_ENV ENV ZDOTDIR LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PROMPT_COMMAND PERL5OPT"
-    " PERL5DB RUBYOPT BASH_ALIASES BASH_CMDS PYTHONSTARTUP"
-)
 _SUBSCRIPT = re.compile(r"\w\[[^\]]*(?:\$\(|`)")
 RULE = "environment"
 
@@ -30,9 +22,12 @@ def judge_assignment(name: str, value: Word, shown: str) -> None:
             judge_git_variable(name, value)
         return
     text = value.text.strip()
-    if name in _PROGRAM_VARIABLES and text.partition(" ")[0] not in (*_HARMLESS_PROGRAMS, ""):
+    if name in WORDS["program-variables"] and text.partition(" ")[0] not in (
+        *WORDS["harmless-programs"],
+        "",
+    ):
         _refuse_variable(shown, "This variable names a program that other programs start")
-    if (name in _CODE_VARIABLES and text) or name.startswith("BASH_FUNC_"):
+    if (name in WORDS["code-variables"] and text) or name.startswith("BASH_FUNC_"):
         _refuse_variable(shown, "This variable is code that other programs load")
     judge_subscript(value, shown)
 

@@ -7,9 +7,15 @@ from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.core.paths import names_guarded
+from ralph_tui.guard.core.programs import WORDS
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
-from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
+from ralph_tui.guard.rules.package_managers import (
+    is_manager,
+    is_python,
+    judge_module,
+    refuse_manager,
+)
 from ralph_tui.guard.shell.nodes import Word, literal
 from ralph_tui.guard.shell.parser import read_word
 
@@ -19,8 +25,6 @@ _BROAD_MOUNT = re.compile(
     r"(?![^:]*:(?:ro\b|[^:]*,ro\b))"
 )
 """A writable mount of the whole machine, a home directory or a part of the system."""
-_INSTALLS = names("install uninstall add remove")
-_READING_WORDS = names("list show freeze check --version")
 
 
 def judge_container(call: Invocation) -> None:
@@ -58,10 +62,10 @@ def _judge_in_container(words: Sequence[Word], call: Invocation) -> None:
         if name in ("git", "sh", "bash", "ash", "dash", "zsh"):
             call.walker.run(words[at:], call)
             return
-        if is_manager(name) and after in _INSTALLS:
+        if is_manager(name) and after in WORDS["installs"]:
             refuse_manager(name, words[at + 1 :], call)
-        looks = any(word.text in _READING_WORDS for word in words[at + 3 : at + 4])
-        if PYTHON.fullmatch(name) and after == "-m" and words[at + 2 :] and not looks:
+        looks = any(word.text in WORDS["looks"] for word in words[at + 3 : at + 4])
+        if is_python(name) and after == "-m" and words[at + 2 :] and not looks:
             judge_module(words[at + 2], words[at + 3 :], call)
 
 

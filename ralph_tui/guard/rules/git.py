@@ -4,7 +4,6 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -19,10 +18,11 @@ from ralph_tui.guard.core.arguments import (
     parse,
 )
 from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.core.programs import read_data
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
-_DATA = tomllib.loads((Path(__file__).parent / "data" / "git.toml").read_text(encoding="utf-8"))
+_DATA = tomllib.loads(read_data("git.toml"))
 
 MUTATING = names(_DATA["names"]["mutating"])
 

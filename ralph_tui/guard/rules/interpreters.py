@@ -2,7 +2,8 @@
 
 import re
 
-from ralph_tui.guard.core.arguments import names, parse
+from ralph_tui.guard.core.arguments import parse
+from ralph_tui.guard.core.programs import WORDS
 from ralph_tui.guard.core.rule_context import (
     Invocation,
     check_writes,
@@ -11,9 +12,6 @@ from ralph_tui.guard.core.rule_context import (
 from ralph_tui.guard.rules.inline_code import STDIN, judge_code
 from ralph_tui.guard.rules.package_managers import is_manager, judge_module, refuse_manager
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
-
-_INSTALLERS = names("get-pip.py get-poetry.py install-poetry.py ez_setup.py virtualenv.pyz")
-_SETUP_VERBS = names("install develop easy_install bdist_egg")
 
 
 def judge_python(call: Invocation) -> None:
@@ -47,11 +45,11 @@ def _python_file(words: list[Word], call: Invocation) -> None:
     if not words or STDIN.fullmatch(words[0].text):
         if call.feed is not None:
             _python_text(call.feed, call)
-    elif (name := words[0].text.rpartition("/")[2]) in _INSTALLERS:
+    elif (name := words[0].text.rpartition("/")[2]) in WORDS["installers"]:
         refuse_manager(name, (), call)
     elif (manager := _manager_file(words[0])) is not None:
         refuse_manager(manager, words[1:], call)
-    elif name == "setup.py" and {w.text for w in words[1:]} & _SETUP_VERBS:
+    elif name == "setup.py" and {w.text for w in words[1:]} & WORDS["setup-verbs"]:
         refuse_manager(name, [literal("install")], call)
     elif words[0].feeds or (words[0].text == UNKNOWN and words[0].may_split):
         refuse_unreadable(call.shown, "Python would run code that the guard cannot read")

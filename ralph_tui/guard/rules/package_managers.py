@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 
 from ralph_tui.guard.core.arguments import names, parse
+from ralph_tui.guard.core.programs import WORDS, program_named
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.read_only import check_named_files, check_outputs
@@ -14,17 +15,6 @@ from ralph_tui.guard.rules.refusals import refuse_listed
 from ralph_tui.guard.shell.nodes import Word, literal
 
 RULE = "uv-only"
-_PIP = re.compile(r"pip[\d.]*")
-PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?w?|py")
-_MANAGERS = names(
-    "pip virtualenv pyvenv conda mamba micromamba conda-env poetry pipenv pipx pdm"
-    " easy_install ensurepip rye pixi pip-compile pip-sync flit"
-)
-_MODULES = names(
-    "pip pip._internal ensurepip venv virtualenv conda poetry pipenv pipx pdm easy_install"
-    " piptools installer flit setuptools.command.easy_install"
-)
-_MAKES_ENVIRONMENT = names("venv virtualenv pyvenv")
 _COMMANDS = MappingProxyType(
     {
         "install": "uv add PACKAGE, or uv sync for declared dependencies",
@@ -52,12 +42,11 @@ _COMMANDS = MappingProxyType(
 
 
 def is_manager(program: str) -> bool:
-    return program in _MANAGERS or bool(_PIP.fullmatch(program))
+    return "manager" in program_named(program).rules
 
 
-_OWN_MANAGER_VERBS = names(
-    "add remove install update lock sync show list outdated check version env fmt test"
-)
+def is_python(program: str) -> bool:
+    return "python" in program_named(program).rules
 
 
 def judge_own_manager(call: Invocation) -> bool:
@@ -66,7 +55,7 @@ def judge_own_manager(call: Invocation) -> bool:
     operands = call.args.operands
     verb = operands[0].text if operands else "--version"
     if verb != "run":
-        return not operands or verb in _OWN_MANAGER_VERBS
+        return not operands or verb in WORDS["manager-verbs"]
     if words := operands[1:]:
         name = words[0].text.rpartition(":")[
             0
@@ -74,6 +63,11 @@ def judge_own_manager(call: Invocation) -> bool:
         first = words[0].cut(len(name) + 1) if name and call.program == "hatch" else words[0]
         call.walker.run((first, *words[1:]), call, under_uv=True)
     return True
+
+
+def judge_manager(call: Invocation) -> None:
+    if not judge_own_manager(call):
+        refuse_manager(call.program, call.arguments, call)
 
 
 def refuse_manager(name: str, arguments: Sequence[Word], call: Invocation) -> NoReturn:
@@ -86,7 +80,7 @@ def refuse_manager(name: str, arguments: Sequence[Word], call: Invocation) -> No
         deny(RULE, shown, f"`{name}` {why} this project", use)
     verb = next((word.text for word in arguments if word.text in _COMMANDS), "")
     use = _COMMANDS.get(verb, "one of uv add, uv remove, uv lock, uv sync and uv run")
-    if name.rpartition(".")[2] in _MAKES_ENVIRONMENT:
+    if name.rpartition(".")[2] in WORDS["environment-makers"]:
         use = "uv sync, which creates the environment"
     elif use.startswith("uv add") and (packages := _packages(arguments)):
         use = f"uv add {packages}"
@@ -111,7 +105,7 @@ def judge_module(module: Word, arguments: Sequence[Word], call: Invocation) -> N
     if not module.known:
         deny("unreadable-command", call.shown, "The module is not known", "Name the module.")
     name = module.text.casefold().removesuffix(".__main__")
-    if name in _MODULES or _PIP.fullmatch(name):
+    if name in WORDS["manager-modules"] or is_manager(name):
         refuse_manager(name, arguments, call)
     program = literal(name.partition(".")[0].replace("_", "-"))
     refuse_listed(replace(call, words=(program, *arguments)))
@@ -195,7 +189,7 @@ def tool_of(call: Invocation) -> str:
         return ""
     if is_tool(call):
         return call.program
-    python = PYTHON.fullmatch(call.program) and call.program != "py"
+    python = is_python(call.program) and call.program != "py"
     if python and len(words) > 1 and words[0].text == "-m":
         module = words[1].text
         return f"{call.program} -m {module}" if module in call.policy.python_tools else ""
@@ -209,7 +203,7 @@ def script_of(call: Invocation) -> str:
     So does a command that does not occur in the agent's text.
     """
     head = call.words[0]
-    python = PYTHON.fullmatch(call.program) and call.program != "py" and "/" not in head.text
+    python = is_python(call.program) and call.program != "py" and "/" not in head.text
     if not (python and call.policy.scripts_through_uv) or call.under_uv or head.start < 0:
         return ""
     words = [word for word in call.arguments[:_MAX_OPTIONS] if word.text not in _FLAGS]

@@ -4,25 +4,11 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.paths import EXCLUDES, names_guarded
+from ralph_tui.guard.core.programs import WORDS
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.shell.nodes import Word, literal
 
-READERS = names(
-    "cat bat less more head tail grep egrep fgrep zgrep rg ag ack ls ll dir vdir exa eza jq yq wc"
-    " diff colordiff sdiff cmp comm stat du df file tree test [ [[ sha1sum sha256sum sha512sum"
-    " md5sum b2sum cksum sum xxd od hexdump strings cut sort uniq tr awk gawk mawk sed nl tac"
-    " paste join fold fmt expand unexpand base64 base32 realpath readlink dirname basename echo"
-    " printf cd pushd popd pwd column pr rev look which type command whereis man info help true"
-    " false : exit return wait sleep seq date env printenv id whoami uname find fd fdfind locate"
-    " xargs tee time watch lsof fuser zcat bzcat xzcat gzcat zless view python -m read set shopt"
-    " export local declare typeset readonly unset let getopts shift break continue compgen"
-    " complete hash jobs kill bg fg disown umask ulimit history test source . git uv gh glab yes expr pgrep pkill pidof killall tldr cheat apropos"
-    " whatis dpkg rpm wc tput clear banner envsubst iconv sum printenv logname tty ralph ralph-tui ralph-agent claude"
-    " claude-code codex gemini gemini-cli aider aider-chat opencode cursor-agent qwen qwen-code copilot crush amp-cli"
-)
-"""Programs that may name guarded files, because they only read or have their own rules."""
 _LEFT_OUT = re.compile(r"\.\w+")
 """A bare directory name, several of which may follow an option that excludes files."""
 _PIECES = re.compile(r"[=:,]")
@@ -35,7 +21,7 @@ _OUTPUT = re.compile(r"-[oO]|--out.*")
 
 
 def check_unless_reader(call: Invocation) -> None:
-    if call.program in READERS:
+    if call.program in WORDS["readers"]:
         return
     call.dirs.check_current_directory(call.shown)
     check_named_files(call.arguments, call)

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
+from ralph_tui.guard.core.programs import read_data
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 
@@ -28,8 +28,7 @@ class _Refusal:
 
 def _read() -> Mapping[str, Sequence[_Refusal]]:
     found: dict[str, list[_Refusal]] = defaultdict(list)
-    text = (Path(__file__).parent / "data" / "refusals.toml").read_text(encoding="utf-8")
-    for said in tomllib.loads(text).values():
+    for said in tomllib.loads(read_data("refusals.toml")).values():
         spec = Spec(said["values"], long=names(said.get("long", ""))) if "values" in said else None
         unless = _expression(said.get("unless", r"(?!)"))
         for listed, when in said["programs"].items():

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from ralph_tui.domain.tool_calls import Verdict
-from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.policy import SECRETS, Policy
+from ralph_tui.guard.core.programs import WORDS
 from ralph_tui.guard.core.verdicts import DeniedError, denial
 from ralph_tui.guard.core.working_dirs import UNKNOWN_HOME, WorkingDirs
 from ralph_tui.guard.shell.nodes import Simple, Word
@@ -19,13 +19,6 @@ _LOGINS = (".netrc", ".cargo/credentials.toml", ".claude/.credentials.json")
 _SECRET_FILES = (*SECRETS, *_LOGINS)
 _HOMES = re.compile(rf"(?:/root|/home/[^/]+|/Users/[^/]+|{UNKNOWN_HOME})/")
 _PUBLIC = re.compile(r".*\.pub|known_hosts.*|config|authorized_keys")
-_HARMLESS_PROGRAMS = names(
-    "ls ll dir stat test [ [[ du file realpath readlink dirname basename echo printf cd pushd which"
-    " ssh ssh-add ssh-copy-id ssh-keygen sftp kubectl helm aws az gcloud gh docker git terraform"
-    " ansible ansible-playbook export declare typeset local readonly"
-)
-"""Programs that only show names, or use a key without printing it."""
-_PATTERN_FIRST = names("grep egrep fgrep rg ag ack")
 _BEFORE_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=[/~\0$.\w])")
 
 
@@ -56,8 +49,8 @@ def judge_secret_words(command: Simple, dirs: WorkingDirs) -> None:
     searches = program == "find" and not any(
         w.text.startswith(("-exec", "-ok")) for w in command.words
     )
-    words: Sequence[Word] = () if searches or program in _HARMLESS_PROGRAMS else command.words[1:]
-    if program in _PATTERN_FIRST and not any(w.text[:2] in ("-e", "-f") for w in words):
+    words: Sequence[Word] = () if searches or program in WORDS["use-keys"] else command.words[1:]
+    if program in WORDS["pattern-first"] and not any(w.text[:2] in ("-e", "-f") for w in words):
         at = next((at for at, w in enumerate(words) if not w.text.startswith("-")), len(words))
         words = (*words[:at], *words[at + 1 :])
     for at, word in enumerate(words):
