@@ -1,9 +1,16 @@
 """Parses arguments as programs do, into options with their values and operands."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word
+
+
+def read_data(name: str) -> str:
+    """Return a table of `guard/data/`."""
+    return (Path(__file__).parents[1] / "data" / name).read_text(encoding="utf-8")
 
 
 def names(text: str) -> frozenset[str]:
@@ -28,6 +35,7 @@ class Spec:
 
 
 NO_VALUES = Spec()
+_BLANK = re.compile(r"\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,19 @@ class Arguments:
 
     def values(self, *names: str) -> list[Word]:
         return [o.value for o in self.options if o.name in names and o.value is not None]
+
+    def as_text(self) -> str:
+        """Return the operands, then each option as written and by its name, for expressions to match.
+
+        `_` is in the place of blanks in a word, and of a dash that does not begin an option.
+        """
+        words = [re.sub(r"\s|^-", "_", word.text) for word in self.operands]
+        for option in self.options:
+            words.append(_BLANK.sub("_", option.word.text))
+            value = "" if option.value is None else f"={_BLANK.sub('_', option.value.text)}"
+            if option.name + value != words[-1]:
+                words.append(option.name + value)
+        return " ".join(words)
 
 
 def parse(words: Sequence[Word], spec: Spec = NO_VALUES, *, stop: bool = False) -> Arguments:

@@ -4,10 +4,9 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import NO_VALUES, Spec, names
+from ralph_tui.guard.core.arguments import NO_VALUES, Spec, names, read_data
 
 _NONE: frozenset[str] = frozenset()
 
@@ -41,10 +40,6 @@ class Program:
 
 _OPTIONS = ("values", "attached", "long", "digits")
 _LISTS = ("chdir", "writes", "shell", "only", "unless", "code")
-
-
-def read_data(name: str) -> str:
-    return (Path(__file__).parents[1] / "data" / name).read_text(encoding="utf-8")
 
 
 WORDS: Mapping[str, frozenset[str]] = MappingProxyType(

@@ -1,12 +1,13 @@
 """Redirects package management and the project's tools to uv, and refuses other package managers."""
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 
-from ralph_tui.guard.core.arguments import names, parse
+from ralph_tui.guard.core.arguments import names, parse, read_data
 from ralph_tui.guard.core.programs import WORDS, program_named
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
@@ -15,30 +16,7 @@ from ralph_tui.guard.rules.refusals import refuse_listed
 from ralph_tui.guard.shell.nodes import Word, literal
 
 RULE = "uv-only"
-_COMMANDS = MappingProxyType(
-    {
-        "install": "uv add PACKAGE, or uv sync for declared dependencies",
-        "add": "uv add PACKAGE",
-        "uninstall": "uv remove PACKAGE",
-        "remove": "uv remove PACKAGE",
-        "freeze": "uv lock, or uv export",
-        "list": "uv tree",
-        "show": "uv tree",
-        "lock": "uv lock",
-        "compile": "uv lock",
-        "update": "uv lock --upgrade and uv sync",
-        "upgrade": "uv lock --upgrade and uv sync",
-        "sync": "uv sync",
-        "run": "uv run COMMAND",
-        "shell": "uv run COMMAND",
-        "create": "uv sync, which creates the environment",
-        "env": "uv sync, which creates the environment",
-        "build": "uv build",
-        "publish": "uv publish, if the person asks for it",
-        "init": "uv init",
-        "new": "uv init",
-    }
-)
+_COMMANDS = MappingProxyType(tomllib.loads(read_data("uv.toml")))
 
 
 def is_manager(program: str) -> bool:

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
-from ralph_tui.guard.core.programs import read_data
+from ralph_tui.guard.core.arguments import Spec, names, parse, read_data
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 
@@ -55,16 +54,7 @@ def _refusals(program: str) -> Sequence[_Refusal]:
 
 def refuse_listed(call: Invocation) -> None:
     for refusal in _refusals(call.program):
-        text = _as_text(parse(call.arguments, refusal.spec or call.listed.spec))
+        text = parse(call.arguments, refusal.spec or call.listed.spec).as_text()
         if refusal.when.match(text) and not refusal.unless.search(text):
             reason = refusal.reason.format(program=call.program)
             deny(refusal.rule, call.shown, reason, refusal.instead)
-
-
-def _as_text(args: Arguments) -> str:
-    words = [word.text for word in args.operands]
-    for option in args.options:
-        words.append(option.word.text)
-        if option.value is not None:
-            words.append(f"{option.name}={option.value.text}")
-    return " ".join(re.sub(r"\s", "_", word) for word in words)
