@@ -54,7 +54,6 @@ class CommandJudge:
         return self._child.pid if self._child and self._child.returncode is None else None
 
     async def warm_up(self) -> None:
-        """Start the child now, so that the first command need not wait; ignore a failure until then."""
         async with self._lock:
             with contextlib.suppress(_ChildError, OSError):
                 await self._ensure_child()

@@ -224,7 +224,6 @@ _RULES: Rules = MappingProxyType(
         "search-processes": signals.judge_search_processes,
     }
 )
-"""The rules that programs.toml names."""
 
 
 def judged_by_own_rule(call: Invocation) -> bool:
@@ -240,7 +239,6 @@ def judged_by_own_rule(call: Invocation) -> bool:
 
 
 def judged_by_rules(call: Invocation) -> bool:
-    """Judge a program by all its rules; return whether there is one. Without one, only the operands are judged."""
     rules = [_RULES[name] for name in call.listed.rules]
     if call.listed.code is not None:
         rules.append(judge_interpreter)

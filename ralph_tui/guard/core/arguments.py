@@ -9,7 +9,6 @@ from ralph_tui.guard.shell.nodes import UNKNOWN, Word
 
 
 def read_data(name: str) -> str:
-    """Return a table of `guard/data/`."""
     return (Path(__file__).parents[1] / "data" / name).read_text(encoding="utf-8")
 
 

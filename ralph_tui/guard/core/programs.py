@@ -62,5 +62,4 @@ _VERSION = re.compile(r"[\d.-]+(?:t?w?)$")
 
 
 def program_named(name: str) -> Program:
-    """Return what is said of the program, which may have its version after its name."""
     return _PROGRAMS.get(name) or _PROGRAMS.get(_VERSION.sub("", name), _UNLISTED)

@@ -96,7 +96,6 @@ class Invocation:
 
 
 Rule = Callable[[Invocation], None]
-"""Judges one kind of program; raises `DeniedError` to refuse."""
 
 Rules = Mapping[str, Rule]
 

@@ -30,7 +30,6 @@ class Snapshot:
     index: Mapping[str, str] = field(default_factory=dict)
     """`TAG MODE,OBJECT` of each path; a lower-case tag marks a path whose changes git ignores."""
     stash: Mapping[str, str] = field(default_factory=dict)
-    """The message of each stashed commit, oldest first."""
     config: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hooks: Mapping[str, str] = field(default_factory=dict)
     info: Mapping[str, str] = field(default_factory=dict)

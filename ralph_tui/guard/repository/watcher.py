@@ -280,7 +280,6 @@ def _reflog_lines(path: Path) -> list[bytes]:
 
 
 _DERIVED = {"refs", "packs", "commit-graph"}
-"""Files in `info` that git derives from the repository for other programs."""
 
 
 def _file_digests(*directories: Path) -> dict[str, str]:

@@ -24,7 +24,6 @@ _BROAD_MOUNT = re.compile(
     r"[\"']?(?:/|/(?:home|root|etc|usr|var|bin|lib|opt|srv|boot|Users)/?|~/?|\$HOME/?|\$\{HOME\}/?|\.\./?)[\"']?:"
     r"(?![^:]*:(?:ro\b|[^:]*,ro\b))"
 )
-"""A writable mount of the whole machine, a home directory or a part of the system."""
 
 
 def judge_container(call: Invocation) -> None:

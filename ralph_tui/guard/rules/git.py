@@ -31,9 +31,7 @@ GIT_COMMANDS = MUTATING | frozenset(GIT_READ_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """The options with which a subcommand only reads; `long` is None if no long option writes."""
-
+class _Family:
     long: frozenset[str] | None = None
     spec: Spec = NO_VALUES
     refused_short: str = ""
@@ -45,7 +43,7 @@ def _long(text: str) -> frozenset[str]:
     return frozenset(f"--{name}" for name in text.split())
 
 
-def _families() -> Iterator[tuple[str, Family]]:
+def _families() -> Iterator[tuple[str, _Family]]:
     for entry in _DATA["families"]:
         values = entry.get("values", {})
         if isinstance(values, str):
@@ -57,7 +55,7 @@ def _families() -> Iterator[tuple[str, Family]]:
         )
         writes = tuple(entry.get("write", "").split())
         for command in entry["commands"].split():
-            yield command, Family(long or None, spec, entry.get("refused", ""), writes)
+            yield command, _Family(long or None, spec, entry.get("refused", ""), writes)
 
 
 _OPTIONS = {group: _long(text) for group, text in _DATA["options"].items()}
@@ -66,8 +64,6 @@ _FAMILIES = dict(_families())
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What a subcommand may be followed by; git.toml explains the attributes."""
-
     reads: re.Pattern[str]
     reason: str
     splits: bool
@@ -122,7 +118,7 @@ def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
 
 
 def _judge_subcommand(name: str, arguments: Sequence[Word]) -> tuple[Word, ...]:
-    family = _FAMILIES.get(name, Family())
+    family = _FAMILIES.get(name, _Family())
     args = parse(arguments, family.spec)
     written: list[Word] = []
     for option in args.options:
@@ -135,7 +131,7 @@ def _judge_subcommand(name: str, arguments: Sequence[Word]) -> tuple[Word, ...]:
     return tuple(written)
 
 
-def _full_name(name: str, option: Option, family: Family) -> str:
+def _full_name(name: str, option: Option, family: _Family) -> str:
     shown = f"git {name} {option.word.text.replace(UNKNOWN, '…')}"
     if not option.name.startswith("--"):
         if option.name[1:] in family.refused_short or option.name[1:] == UNKNOWN:

@@ -28,7 +28,6 @@ def check_unless_reader(call: Invocation) -> None:
 
 
 def check_guarded_operands(call: Invocation) -> None:
-    """Refuse operands that name a guarded file, for a program with rules of its own."""
     spelled = [w for w in call.arguments if w.text[:1] == "-" or names_guarded(w.text)]
     check_named_files(spelled, call)
 

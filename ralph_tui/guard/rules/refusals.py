@@ -15,8 +15,6 @@ from ralph_tui.guard.core.verdicts import deny
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """What a program may not be called with; refusals.toml explains the attributes."""
-
     when: re.Pattern[str]
     unless: re.Pattern[str]
     spec: Spec | None

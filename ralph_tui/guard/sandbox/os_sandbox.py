@@ -86,7 +86,6 @@ class Sandbox(Model):
     deny_write: tuple[str, ...] = ()
     deny_read: tuple[str, ...] = ()
     allow_write: tuple[str, ...] = ()
-    """Writable paths besides the project and the CLI's temporary directory."""
     domains: tuple[str, ...] = ()
 
 

@@ -144,7 +144,6 @@ class Parser(Lexer):
     # --- lists and pipelines --------------------------------------------------------------------
 
     def script_until_end(self) -> Script:
-        """Read a list up to, but not including, the token that ends it."""
         pipelines: list[Pipeline] = []
         while True:
             self._skip_lines()
