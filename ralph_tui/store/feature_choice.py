@@ -28,7 +28,6 @@ _overrides: list[str] = []
 
 @contextmanager
 def pinned_feature(feature: str) -> Iterator[None]:
-    """Make this process work on a feature, regardless of branch, loop and choice."""
     _overrides.append(feature)
     try:
         yield

@@ -282,7 +282,6 @@ def _file_lock(path: Path) -> "BaseFileLock":
 
 
 def _read_owner(path: Path) -> Owner | None:
-    """Return the owner record, or None when it is empty or unreadable because its writer died."""
     try:
         data = read_regular(path)
         return Owner.model_validate_json(data) if data and data.strip() else None

@@ -98,7 +98,6 @@ class Project(TextFiles):
         project_dir.make(self.layout)
 
     def load(self) -> Documents:
-        """Return a snapshot of all documents, with defaults for missing ones."""
         self._require_dot()
         return self._snapshots.load().documents
 

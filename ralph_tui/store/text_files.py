@@ -293,11 +293,6 @@ class TextFiles(ABC):
         return path
 
     def write_picture(self, round_number: int, number: int, picture: "Picture") -> str | None:
-        """Write a picture of the validation phase.
-
-        Returns:
-            Its path in the project, or None when the data is not a picture or is larger than `PICTURE_BYTES`.
-        """
         self._require_dot()
         try:
             data = base64.b64decode(picture.data, validate=True)

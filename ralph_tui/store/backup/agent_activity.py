@@ -90,7 +90,6 @@ class ActivityLog:
             self._write()
 
     def end(self, key: str) -> None:
-        """Record that a command ended. Unknown keys are ignored."""
         start = self._running.pop(key, None)
         if start is not None:
             self._spans = [*self._spans[-MOST_SPANS:], (start, time.time())]
@@ -124,7 +123,6 @@ def read_activity(root: Path) -> Activity:
 
 
 def commands_alive(activity: Activity) -> bool:
-    """Return whether a background process of a command is still alive."""
     import psutil
 
     name, value = activity.mark

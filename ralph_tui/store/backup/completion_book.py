@@ -75,7 +75,6 @@ class CompletionBook:
         return tuple(task for task in complete if not self.has_record_of(task))
 
     def has_record_of(self, task: Task) -> bool:
-        """Return whether the completion that the plan claims is recorded."""
         verification = task.verification
         found = self._read().get(verification.receipt) if verification is not None else None
         return (

@@ -157,7 +157,6 @@ class Mirror:
         return any(self._changed())
 
     def undo(self) -> None:
-        """Restore every document that a command of the agent has changed."""
         for path, data, copy in self._changed():
             if data is not None and self._is_intended(path, data):
                 with contextlib.suppress(OSError, StoreError):

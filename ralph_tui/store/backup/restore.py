@@ -86,7 +86,6 @@ def _feature_names(layout: Layout, directory: Path) -> tuple[str, ...]:
 
 
 def _copies_inside(layout: Layout, directory: Path) -> dict[Path, Path]:
-    """Return each document of a feature that has a copy, with the copy."""
     dot = layout.dot
     paths = (path for path in map(layout.document, COPIED) if path.is_relative_to(dot))
     copies = ((path, directory / copy_name(layout, path)) for path in paths)

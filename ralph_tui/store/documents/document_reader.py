@@ -60,7 +60,6 @@ class Reader:
         self._decoded: dict[str, tuple[bytes, Read]] = {}
 
     def remember(self, kind: Document[R], data: bytes, value: Record) -> None:
-        """Cache a document that was written, so that it is not decoded again."""
         self._decoded[kind.name] = (data, Read(data, value))
 
     def read(self, kind: Document[R], *, is_look: bool) -> Read:

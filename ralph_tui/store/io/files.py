@@ -206,7 +206,6 @@ def sync(descriptor: int) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Sync a directory, so that renames in it survive a power cut."""
     descriptor = os.open(directory, os.O_RDONLY | _DIRECTORY)
     try:
         os.fsync(descriptor)

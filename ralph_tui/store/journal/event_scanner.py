@@ -102,7 +102,6 @@ class Scan(Iterator[FoundEvent]):
 
 
 def line_start(path: Path, offset: int) -> int:
-    """Return the offset of the first line that starts at or after `offset`, or the end of the file."""
     with (
         explained("read", path),
         os.fdopen(open_regular(real_journal(path), os.O_RDONLY), "rb") as file,

@@ -296,7 +296,6 @@ def read_lines(path: Path, offset: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _unfinished(descriptor: int, size: int) -> tuple[int, bytes]:
-    """Return the offset and bytes after the last newline before `size`."""
     # Read backwards and join once, so that a long line is not copied for each chunk.
     tail: list[bytes] = []
     position = size

@@ -135,7 +135,6 @@ class JournalLibrary:
         return TaskHistory(attempts)
 
     def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
-        """Return the seven success metrics of the feature. Only the first call takes long."""
         with self._measuring:
             past = self._past()
             if self._was_replaced(self._measured) or past != self._counted:
