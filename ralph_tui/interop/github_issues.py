@@ -11,6 +11,7 @@ from ralph_tui.interop.foreign_tasks import Format, Listing, PlanEntry, priority
 from ralph_tui.interop.formats import ImportOptions, LeftOut, Source
 from ralph_tui.interop.json_plans import json_sniff, keys_of
 from ralph_tui.interop.json_text import JsonList, JsonObject, JsonText
+from ralph_tui.interop.markdown.boxes import read_boxes
 
 _TELLING = {"state", "body", "labels", "milestone", "url"}
 _PULL = {"headRefName", "baseRefName", "head"}
@@ -116,10 +117,8 @@ def _labels(issue: JsonObject) -> Iterator[str]:
             yield name
 
 
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
-_BOX = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]\s+(\S.*)")
 _BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(\S.*)")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)[\s#]*$|\s*\*\*([^*]+?):?\*\*:?\s*$")
+_BOLD = re.compile(r"\s*\*\*([^*]+?):?\*\*:?\s*$")
 _CRITERIA = re.compile(
     r"(?:acceptance|success) criteria|definition of done|\bdone when\b", re.IGNORECASE
 )
@@ -133,13 +132,7 @@ MAX_HEADING = 300
 
 @dataclass(frozen=True)
 class Prose:
-    """The parts of the text of an issue.
-
-    Attributes:
-        text: The text without HTML comments and without the lines that became criteria.
-        criteria: The check boxes, and the bullets of sections about criteria.
-        waits_for: Numbers of the issues that must be closed first.
-    """
+    """The text of an issue without the lines that became criteria, and the numbers of the issues that it waits for."""
 
     text: str
     criteria: Sequence[str]
@@ -149,44 +142,36 @@ class Prose:
 @lru_cache(maxsize=8)
 def read_prose(text: str) -> Prose:
     """Split a text into its parts. Code blocks stay text."""
-    kept: list[str] = []
+    document = read_boxes(text)
+    boxes = {box.line: box.text for box in document.boxes}
+    headings = {heading.line: heading.text for heading in document.headings}
+    kept: list[tuple[str, str]] = []
     criteria: dict[str, None] = {}
     numbers: dict[str, None] = {}
-    fence, in_criteria = "", False
-    for line in _without_comments(text).splitlines():
-        if found := _FENCE.match(line):
-            mark = found[1]
-            fence = "" if fence and mark.startswith(fence) else fence or mark
-        elif not fence:
-            if heading := _HEADING.match(line[:MAX_HEADING]):
-                in_criteria = bool(_CRITERIA.search(heading[1] or heading[2]))
-            elif box := (_BOX.match(line) or (in_criteria and _BULLET.match(line))):
-                criteria[box[1].strip()] = None
-                continue
-            for blocked in _BLOCKED_BY.finditer(re.sub(r"`[^`]*`", "", line)):
-                numbers |= dict.fromkeys(re.findall(r"#(\d+)", blocked[1]))
-        kept.append(line)
+    in_criteria = False
+    for line in document.lines:
+        bold = _BOLD.match(line.shown[:MAX_HEADING])
+        heading = headings.get(line.number) or (bold[1] if bold else "")
+        bullet = _BULLET.match(line.shown) if in_criteria else None
+        if heading:
+            in_criteria = bool(_CRITERIA.search(heading))
+        elif criterion := boxes.get(line.number) or (bullet[1].strip() if bullet else ""):
+            criteria[criterion] = None
+            continue
+        for blocked in _BLOCKED_BY.finditer(re.sub(r"`[^`]*`", "", line.shown)):
+            numbers |= dict.fromkeys(re.findall(r"#(\d+)", blocked[1]))
+        kept.append((line.text, heading))
     return Prose(_without_empty_sections(kept), tuple(criteria), tuple(numbers))
 
 
-def _without_comments(text: str) -> str:
-    parts, at = list[str](), 0
-    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
-        parts.append(text[at:start])
-        at = end + 3
-    return "".join((*parts, text[at:]))
-
-
-def _without_empty_sections(lines: Sequence[str]) -> str:
+def _without_empty_sections(lines: Sequence[tuple[str, str]]) -> str:
+    """Join lines, each with the heading that it is, without headings of criteria that have no text below them."""
     kept: list[str] = []
-    below = ""
-    for line in reversed(lines):
-        heading = _HEADING.match(line[:MAX_HEADING])
-        named = heading is not None and _CRITERIA.search(heading[1] or heading[2])
-        if named and (not below or _HEADING.match(below[:MAX_HEADING])):
-            continue
-        kept.append(line)
-        below = line if line.strip() else below
+    is_empty = True
+    for line, heading in reversed(lines):
+        if not (is_empty and _CRITERIA.search(heading)):
+            kept.append(line)
+            is_empty = bool(heading) or (is_empty and not line.strip())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(reversed(kept))).strip()
 
 

@@ -1,7 +1,7 @@
 """Merges imported tasks into the plan: the file's words replace the old ones, except in complete tasks and a person's edits."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -135,14 +135,6 @@ def merge(
     return Merged(merged, preview, tuple(work.adopted))
 
 
-def with_evidence(
-    plan: ImplementationPlan, evidence: Mapping[str, TaskVerification]
-) -> ImplementationPlan:
-    for task_id, verification in evidence.items():
-        plan = plan.with_task(task_id, verification=verification)
-    return plan
-
-
 @dataclass
 class _Merge:
     plan: ImplementationPlan
@@ -163,13 +155,10 @@ class _Merge:
 
     def take(self, one: Incoming) -> None:
         ids = {task.id: self._named[key] for key, task in one.tasks}
-        if len(ids) != len(one.imported.tasks):
-            raise InteropError(one.name, 0, f"the importer {one.imported.format} used an ID twice")
         for key, task in one.tasks:
             there = self._there.get(key)
             if isinstance(there, RetiredTask):
-                gone = task.model_copy(update={"id": there.id})
-                self._row(ImportChange.SAME, gone, "archived")
+                self._row(ImportChange.SAME, there.id, task.title, "archived")
                 continue
             self._places[ids[task.id]] = (one.name, one.imported.lines.get(task.id, 0))
             clean, commands = self._sanitized(one, key, task, ids)
@@ -212,55 +201,46 @@ class _Merge:
         used = {task.id: 1 for one in self.incoming for _, task in one.tasks} | taken
         named: dict[Key, str] = {}
         for one in self.incoming:
+            own: set[str] = set()
             for key, task in one.tasks:
-                if key in named:
+                if key in named or task.id in own:
                     line = one.imported.lines.get(task.id, 0)
                     raise InteropError(one.name, line, f"the ID {key[2]!r:.80} is used twice")
-                name = task.id
-                if (there := self._there.get(key)) is not None:
-                    named[key] = there.id
-                    continue
-                if name in taken:
+                own.add(task.id)
+                name, there = task.id, self._there.get(key)
+                if there is None and name in taken:
                     name = free_id(name[: MAX_ID - 6], used)
                     self.remarks.append(
                         f"Another task already has the ID {task.id}, so the imported one is {name}."
                     )
-                taken[name] = 1
-                named[key] = name
+                named[key] = there.id if there is not None else name
+                taken[named[key]] = 1
         return named
 
     def _sanitized(
         self, one: Incoming, key: Key, task: Task, ids: Mapping[str, str]
     ) -> tuple[Task, list[ImportedCommand]]:
         """Return the task with what a file may say, and its commands with the guard's verdicts."""
-        new_id, criteria, commands = ids[task.id], list[Criterion](), list[ImportedCommand]()
+        criteria, commands = list[Criterion](), list[ImportedCommand]()
         for criterion in task.verification_criteria:
-            command = runnable_command(criterion, self.checks)
-            if command is None:
+            if (command := runnable_command(criterion, self.checks)) is None:
                 criteria.append(criterion)
                 continue
-            unknown = ImportedCommand(
-                task_id="", command=command, verdict="deny", reason="it was not judged"
-            )
-            judged = self.verdicts.get(command, unknown).model_copy(update={"task_id": new_id})
-            commands.append(judged)
-            if judged.is_refused:  # as prose, which is never run
-                about = criterion.description if isinstance(criterion, CommandCriterion) else ""
-                criteria.append(f"{REFUSED}{about + ': ' if about else ''}{command}")
-            else:
-                criteria.append(criterion)
-        states = {TaskStatus.COMPLETE, TaskStatus.BLOCKED}
-        kept = {n: getattr(task, n) for n in (*_FIELDS, "estimated_tokens", "held")}
+            judged = self.verdicts.get(command, _unjudged(command))
+            commands.append(judged.model_copy(update={"task_id": ids[task.id]}))
+            about = criterion.description if isinstance(criterion, CommandCriterion) else ""
+            refused = f"{REFUSED}{about and f'{about}: '}{command}"  # as prose, which is never run
+            criteria.append(refused if judged.is_refused else criterion)
+        is_blocked = task.status is TaskStatus.BLOCKED
+        states = (TaskStatus.COMPLETE, TaskStatus.BLOCKED)
         clean = Task(
-            **kept
+            **{name: getattr(task, name) for name in (*_FIELDS, "estimated_tokens", "held")}
             | {
-                "id": new_id,
+                "id": ids[task.id],
                 "status": task.status if task.status in states else TaskStatus.PENDING,
-                "dependencies": tuple(
-                    dict.fromkeys(ids.get(dep, dep) for dep in task.dependencies)
-                ),
+                "dependencies": tuple(dict.fromkeys(ids.get(d, d) for d in task.dependencies)),
                 "verification_criteria": tuple(criteria),
-                "blockers": task.blockers if task.status is TaskStatus.BLOCKED else (),
+                "blockers": task.blockers if is_blocked else (),
             }
         )
         origin = task.origin or Origin(format=one.imported.format)
@@ -274,10 +254,11 @@ class _Merge:
 
     def _added(self, task: Task, one: Incoming) -> Task:
         if task.status is TaskStatus.COMPLETE:
-            self._row(ImportChange.NEW, task, f"complete in the file, {NOT_VERIFIED}")
+            detail = f"complete in the file, {NOT_VERIFIED}"
+            self._row(ImportChange.NEW, task.id, task.title, detail)
             return self._adopted(task, one)
         blocked = "blocked" if task.status is TaskStatus.BLOCKED else ""
-        self._row(ImportChange.NEW, task, "held" if task.held else blocked)
+        self._row(ImportChange.NEW, task.id, task.title, "held" if task.held else blocked)
         return task
 
     def _adopted(self, task: Task, one: Incoming) -> Task:
@@ -312,40 +293,33 @@ class _Merge:
         elif there.status is TaskStatus.IN_PROGRESS:
             stays = "changed in the file, but in progress here. Import again later"
         if stays is not None:
-            self._row(ImportChange.SAME, there, stays)
+            self._row(ImportChange.SAME, there.id, there.title, stays)
             return there
         # All fields of a task that was never imported count as the person's own.
-        edited = set(_FIELDS)
+        edited = set(_FIELDS) if old is None else set[str]()
         if old is not None and is_other:
             edited = {n for n in _FIELDS if old.fields.get(n) not in (None, _hash_of(there, n))}
         fields = {name: getattr(new, name) for name in _FIELDS if name not in edited}
         # A field that the person edited keeps its old hash, so that it also counts as edited next time.
-        hashes = {
-            name: ((old or origin) if name in edited else origin).fields.get(name, "")
-            for name in _FIELDS
-        }
-        filled = origin.model_copy(update={"fields": hashes})
+        kept = {name: (old or origin).fields.get(name, "") for name in edited}
+        filled = origin.model_copy(update={"fields": {**origin.fields, **kept}})
         now = there.model_copy(update={**fields, "origin": filled})
         differs = [n for n in edited if is_other and getattr(there, n) != getattr(new, n)]
         changed = [name for name in fields if getattr(there, name) != fields[name]]
         details = (
             f"complete in the file, {NOT_VERIFIED}" if finishes else "",
-            ", ".join(_WORDS.get(name, name) for name in changed),
-            f"keeps your {', '.join(_WORDS.get(n, n) for n in sorted(differs))}" if differs else "",
+            _listed(changed),
+            f"keeps your {_listed(sorted(differs))}" if differs else "",
         )
         other = "other details" if old is not None else "same text, now linked to the file"
-        self._row(ImportChange.CHANGED, now, "; ".join(filter(None, details)) or other)
+        detail = "; ".join(filter(None, details)) or other
+        self._row(ImportChange.CHANGED, now.id, now.title, detail)
         return self._adopted(now, one) if finishes else now
 
     def _report_missing(self, one: Incoming) -> None:
-        reasons = {}
+        reasons = {left.id: left.reason for left in one.imported.left_out}
         for left in one.imported.left_out:
-            reasons[left.id] = left.reason
-            title = one_line(left.title, 200)
-            out = ImportRow(
-                change=ImportChange.LEFT_OUT, id=left.id, title=title, detail=left.reason
-            )
-            self.rows.append(out)
+            self._row(ImportChange.LEFT_OUT, left.id, left.title, left.reason)
         for task in self.plan.tasks:
             origin = task.origin
             if origin is None or (origin.format, origin.path) != (one.imported.format, one.path):
@@ -354,11 +328,20 @@ class _Merge:
                 is_complete = task.status is TaskStatus.COMPLETE
                 way = "" if is_complete else f". Remove it with `ralph drop {task.id}`"
                 why = reasons.get(origin.id, "no longer in the file")
-                self._row(ImportChange.GONE, task, f"{why}, stays in the plan{way}")
+                self._row(ImportChange.GONE, task.id, task.title, f"{why}, stays in the plan{way}")
 
-    def _row(self, change: ImportChange, task: Task, detail: str = "") -> None:
-        title = one_line(task.title, 200)
-        self.rows.append(ImportRow(change=change, id=task.id, title=title, detail=detail))
+    def _row(self, change: ImportChange, id_: str, title: str, detail: str = "") -> None:
+        shown = one_line(title, 200)
+        self.rows.append(ImportRow(change=change, id=id_, title=shown, detail=detail))
+
+
+def _unjudged(command: str) -> ImportedCommand:
+    why = "it was not judged"
+    return ImportedCommand(task_id="", command=command, verdict="deny", reason=why)
+
+
+def _listed(fields: Iterable[str]) -> str:
+    return ", ".join(_WORDS.get(name, name) for name in fields)
 
 
 def _key(origin: Origin) -> Key:

@@ -22,7 +22,7 @@ from ralph_tui.engine.verification.detection.project_checks import checks_of
 from ralph_tui.guard.command_judge import judging
 from ralph_tui.interop.format_registry import MIN_SCORE, formats
 from ralph_tui.interop.formats import Importer, ImportOptions, InteropError
-from ralph_tui.interop.merge import Incoming, Merged, commands_in, merge, with_evidence
+from ralph_tui.interop.merge import Incoming, Merged, commands_in, merge
 from ralph_tui.store.documents.documents import Documents
 from ralph_tui.store.export_records import read_followed
 from ralph_tui.store.io.files import utc_now
@@ -135,7 +135,10 @@ class PlanImport:
             covered = recorded.keys() | failed
             if now.preview.effect != shown.effect or not set(now.adopted) <= covered:
                 raise RalphError(CHANGED_MEANWHILE, "Import again to see a new preview.")
-            return _reopened(with_evidence(now.plan, recorded), failed)
+            after = now.plan
+            for task_id, proof in recorded.items():
+                after = after.with_task(task_id, verification=proof)
+            return _reopened(after, failed)
 
         self._controls.replace_plan("you imported it", change, branch=shown.branch)
         return shown
