@@ -19,7 +19,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("said", [*TEXTS, "pipe: it is a named pipe"])
+@pytest.mark.parametrize("said", [*TEXTS, "pipe: it is not a regular file"])
 def test_a_file_that_is_too_much_is_one_sentence(tmp_path: Path, said: str) -> None:
     project = make_project(tmp_path, [task("mine")])
     plan = project / ".ralph" / "implementation_plan.json"

@@ -58,8 +58,8 @@ def test_what_is_no_file_is_refused_without_waiting(root: Path, tmp_path: Path) 
     (root / "link.md").symlink_to(tmp_path / "secret")
     (root / "elsewhere").symlink_to(tmp_path)
     (root / "loop").symlink_to("loop")
-    assert "named pipe" in refused(root, "pipe").what
-    assert "device" in refused(root, "/dev/zero").what
+    assert "not a regular file" in refused(root, "pipe").what
+    assert "not a regular file" in refused(root, "/dev/zero").what
     assert "link to a place outside the project" in refused(root, "link.md").what
     assert "link to a place outside the project" in refused(root, "elsewhere").what
     assert "does not exist" in refused(root, "nothing.md").what

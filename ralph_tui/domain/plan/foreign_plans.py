@@ -39,44 +39,33 @@ class ForeignPart(Model):
     hint: str
 
 
-_PRD = "prd.json (snarktank/ralph, ralph-tui, ralph-hybrid)"
-_TASKMASTER = "Taskmaster"
-
-_FIELDS: Mapping[str, tuple[str, str]] = {
-    "acceptancecriteria": (f"{_PRD}, Taskmaster or beads", CRITERIA),
-    "passes": (_PRD, STATUS),
-    "dependson": (_PRD, DEPENDENCIES),
-    "teststrategy": (_TASKMASTER, CRITERIA),
-    "subtasks": (_TASKMASTER, TASKS),
-    "details": (_TASKMASTER, DESCRIPTION),
-    "done": ("another tool's task list", STATUS),
-    "completed": ("ralphy", STATUS),
-    "steps": ("feature_list.json", CRITERIA),
-    "blockedby": ("ralph-orchestrator or beads", DEPENDENCIES),
+_FIELDS: Mapping[str, str] = {
     **dict.fromkeys(
-        ("acceptance", "checks", "criteria", "criterion", "tests", "verification"), ("", CRITERIA)
+        (
+            *("acceptancecriteria", "acceptance", "checks", "criteria", "criterion", "steps"),
+            *("tests", "teststrategy", "verification", "verificationcriteria"),
+        ),
+        CRITERIA,
     ),
-    **dict.fromkeys(("definitionofdone", "passed", "state", "status"), ("", STATUS)),
-    **dict.fromkeys(("dependancies", "depends", "dependencies"), ("", DEPENDENCIES)),
-    "verificationcriteria": ("", CRITERIA),
-    "description": ("", DESCRIPTION),
+    **dict.fromkeys(
+        ("completed", "definitionofdone", "done", "passed", "passes", "state", "status"), STATUS
+    ),
+    **dict.fromkeys(
+        ("blockedby", "dependancies", "dependencies", "depends", "dependson"), DEPENDENCIES
+    ),
+    "description": DESCRIPTION,
+    "details": DESCRIPTION,
+    "subtasks": TASKS,
 }
-"""Names, normalized by `_plain`, that mean something to ralph: the tool that uses the name, and ralph's field for it."""
+"""Names, normalized by `_plain`, that mean something to ralph, and ralph's field for each."""
 
 _ONLY_IN_TASKS = (CRITERIA, STATUS, DEPENDENCIES)
 
 _INSTEAD_OF_DESCRIPTION = ("name", "summary", "content", "task", "story", "text")
 """Field names that are harmless beside a description or title, but otherwise hold the description."""
 
-_TOP_LEVEL: Mapping[str, str] = {
-    "userStories": _PRD,
-    "stories": "a prd.json of iannuttall/ralph",
-    "queue": "a queue.json of ralph-claude-code",
-    "phases": "an implementation_plan.json of Auto-Claude",
-    "features": "a feature list of another tool",
-    "issues": "a list of issues of another tool",
-}
-"""Top-level lists in files of other tools, and which tool writes them."""
+_TOP_LEVEL = ("userStories", "stories", "queue", "phases", "features", "issues")
+"""Lists in files of other tools, which may also have `tasks`."""
 
 
 def foreign_part(document: Mapping[str, JsonValue]) -> ForeignPart | None:
@@ -96,37 +85,27 @@ def foreign_part(document: Mapping[str, JsonValue]) -> ForeignPart | None:
 
 
 def foreign_list(items: Sequence[JsonValue]) -> ForeignPart | None:
-    if not any(isinstance(item, dict) for item in items):
-        return None
-    return _foreign_file((), "is a list of tasks, as other tools write it")
+    return _foreign_file((), "is a list of tasks") if _has_objects([*items]) else None
 
 
-def foreign_lines(first: Mapping[str, JsonValue]) -> ForeignPart:
-    tool = "beads" if "issue_type" in first else "beads or ralph-orchestrator"
-    return _foreign_file((), f"has one JSON object on each line, as {tool} write them")
+def foreign_lines() -> ForeignPart:
+    return _foreign_file((), "has one JSON object on each line")
 
 
 def _foreign_file(place: tuple[str | int, ...], why: str) -> ForeignPart:
-    message = f"{why}, and is not a plan of ralph's"
+    message = f"{why}, as in files of other tools, and is not a plan of ralph's"
     return ForeignPart(place=place, message=message, hint=f"{SHAPE} {PLAN_FROM_FILE}")
 
 
 def _foreign_shape(document: Mapping[str, JsonValue]) -> ForeignPart | None:
-    for name, tool in _TOP_LEVEL.items():
-        if _has_objects(document.get(name)):
-            return _foreign_file((name,), f"has {name!r} at its top level like {tool}")
-    if "tasks" in document:
-        return None
+    has_tasks = "tasks" in document
     for name, value in document.items():
-        if isinstance(value, dict) and isinstance(value.get("tasks"), list):
-            return _foreign_file(
-                (name,), f"has its tasks under {_quoted(name)} like Taskmaster's tasks.json"
-            )
-        if _has_objects(value):
-            return _foreign_file((name,), f"has a list {_quoted(name)} but no 'tasks'")
-    if "id" in document and not document.keys().isdisjoint(("description", "title")):
-        return _foreign_file((), "is a single task")
-    return None
+        if _has_objects(value) and (name in _TOP_LEVEL or not has_tasks):
+            return _foreign_file((name,), f"has a list {_quoted(name)}")
+        if isinstance(value, dict) and isinstance(value.get("tasks"), list) and not has_tasks:
+            return _foreign_file((name,), f"has its tasks under {_quoted(name)}")
+    is_task = "id" in document and not document.keys().isdisjoint(("description", "title"))
+    return _foreign_file((), "is a single task") if is_task and not has_tasks else None
 
 
 def _has_objects(value: JsonValue) -> bool:
@@ -171,13 +150,11 @@ def _foreign_in_criterion(
 
 def _foreign_fields(unknown: Mapping[str, str], index: int) -> ForeignPart:
     first = next(iter(unknown))
-    tool = _FIELDS.get(_plain(first), ("", ""))[0]
     names = " and ".join(f"{_quoted(name)} to {ours}" for name, ours in list(unknown.items())[:5])
     return ForeignPart(
         place=("tasks", index, first),
-        message=f"has a field {_quoted(first)}, which ralph's plans do not have"
-        + (f"; it comes from {tool}" if tool else ""),
-        hint=f"Rename {names}.{f' {PLAN_FROM_FILE}' if tool else ''}",
+        message=f"has a field {_quoted(first)}, which ralph's plans do not have",
+        hint=f"Rename {names}. {PLAN_FROM_FILE}",
     )
 
 
@@ -185,7 +162,7 @@ def _ralph_field(name: str, *, described: bool) -> str:
     plain = _plain(name)
     if plain in _INSTEAD_OF_DESCRIPTION:
         return "" if described else DESCRIPTION
-    return _FIELDS.get(plain, ("", ""))[1]
+    return _FIELDS.get(plain, "")
 
 
 def _plain(name: str) -> str:

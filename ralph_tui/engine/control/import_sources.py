@@ -18,13 +18,6 @@ MOST_FILES = 500
 
 _ENDINGS = (".md", ".json", ".jsonl")
 _SAVE_AS = "Save the file as UTF-8 and import it again."
-_KINDS = (
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISDIR, "a directory"),
-)
 
 
 @dataclass(frozen=True)
@@ -116,12 +109,9 @@ def _bytes(path: Path, name: str) -> bytes:
     try:
         descriptor = os.open(path, flags)
         try:
-            mode = os.fstat(descriptor).st_mode
-            if not stat.S_ISREG(mode):
-                kind = next((name for matches, name in _KINDS if matches(mode)), "something else")
-                raise InteropError(
-                    name, 0, f"it is {kind}, not a file", "Give the path of a regular file."
-                )
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                hint = "Give the path of a plan file."
+                raise InteropError(name, 0, "it is not a regular file", hint)
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 return _bounded(file.read(MAX_BYTES + 1), name)
         finally:
@@ -151,10 +141,6 @@ def _bounded(data: bytes, name: str) -> bytes:
 def _unreadable(name: str, error: OSError) -> InteropError:
     if error.errno == errno.ENOENT:
         return InteropError(name, 0, "the file does not exist", "Check the path.")
-    if error.errno == errno.ENXIO:
-        return InteropError(
-            name, 0, "it is a socket, not a file", "Give the path of a regular file."
-        )
     why = error.strerror or str(error)
     return InteropError(name, 0, f"it cannot be read: {why}", "Check the permissions of the file.")
 

@@ -33,7 +33,7 @@ from ralph_tui.domain.run.steps import STEPS_SCHEMA_VERSION, StepLog
 from ralph_tui.store.io.files import DamagedError
 from ralph_tui.store.io.strict_json import (
     decode,
-    first_line_object,
+    is_object_lines,
     json_text,
     line_of,
     parse,
@@ -174,10 +174,9 @@ def _plan_object(data: bytes, path: Path) -> dict[str, JsonValue]:
     try:
         value = parse(data)
     except DamagedError:
-        first = first_line_object(data)
-        if first is None:
-            raise
-        raise _foreign(foreign_lines(first), {}, "", path) from None
+        if is_object_lines(data):
+            raise _foreign(foreign_lines(), {}, "", path) from None
+        raise
     if isinstance(value, dict):
         return value
     found = foreign_list(value) if isinstance(value, list) else None

@@ -52,16 +52,13 @@ def parse_object(data: bytes) -> dict[str, JsonValue]:
     return value
 
 
-def first_line_object(data: bytes) -> dict[str, JsonValue] | None:
-    """Return the first object of a JSON Lines file with at least two lines, or None for any other file."""
+def is_object_lines(data: bytes) -> bool:
+    """Return whether the first two lines of a text are JSON objects."""
     lines = [line for line in data.splitlines() if line.strip()][:2]
-    if len(lines) < 2:
-        return None
     try:
-        first, _ = (parse_object(line) for line in lines)
+        return len([parse_object(line) for line in lines]) > 1
     except DamagedError:
-        return None
-    return first
+        return False
 
 
 def decode(data: bytes) -> str:
