@@ -82,6 +82,12 @@ def features(context: typer.Context, incomplete: str) -> Offers:
     return _offered(((name, "") for name in found), incomplete)
 
 
+def demos(incomplete: str) -> Offers:
+    from ralph_tui.demo.scenario import shipped_scenarios
+
+    return _offered(((name, "") for name in shipped_scenarios()), incomplete)
+
+
 def setting_names(incomplete: str) -> Offers:
     from ralph_tui.config.setting_names import description, known_keys
 

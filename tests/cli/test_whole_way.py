@@ -20,6 +20,6 @@ async def test_a_request_and_its_answers_from_files(tmp_path: Path) -> None:
         words = ["discover", "@../request.md", "--headless", "--answers", "../answers.yaml"]
         done = await run_ralph([*words, "--yes"], project, server)
     assert done.status == 0, done.stderr
-    assert "Language: French (by file)" in done.stdout
+    assert "Language: French (from the answers file)" in done.stdout
     assert "approved the specs · by --yes" in done.stdout
     assert Project(project).load().state.request == REQUEST

@@ -128,7 +128,7 @@ def _texts(body: Mapping[str, JsonValue]) -> list[str]:
 
 @pytest.mark.long
 async def test_a_second_attempt_knows_the_first_one(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")], backpressure=["false"])
+    project = make_project(tmp_path, [task("a")], backpressure=["exit 1"])
     async with serving(scenario(claims_in_vain("a"), claims_in_vain("a"))) as server:
         await play(project, server, request=RunRequest(only=Phase.BUILDING, once=True))
         told = await dry(project, BUILD)

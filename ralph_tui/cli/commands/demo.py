@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ralph_tui.cli.completion import demos
 from ralph_tui.cli.console import out, out_json, out_table
 from ralph_tui.cli.options import Headless, Json, examples
 from ralph_tui.cli.run.mode import show_run
@@ -22,6 +23,7 @@ def demo(
         typer.Argument(
             metavar="NAME",
             help="The demo to run, from --list. Default: the first one.",
+            autocompletion=demos,
         ),
     ] = "",
     *,

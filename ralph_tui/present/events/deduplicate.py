@@ -1,8 +1,11 @@
 """Detect events that repeat what is known."""
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.present.text.status_labels import task_word
+
+_BEGUN = "in progress"
+"""Shown by the iteration's heading."""
 
 
 class Deduplicator:
@@ -10,7 +13,7 @@ class Deduplicator:
 
     def __init__(self) -> None:
         self._breaker = CircuitBreaker()
-        self._task_states: dict[str, tuple[TaskStatus, bool]] = {}
+        self._task_states: dict[str, str] = {}
         self._unreadable = False
 
     def is_news(self, event: ev.Event) -> bool:
@@ -21,15 +24,11 @@ class Deduplicator:
         if isinstance(event, ev.ProjectUnreadable | ev.LoopFound):
             self._unreadable = isinstance(event, ev.ProjectUnreadable)
         elif isinstance(event, ev.PlanLoaded):
-            self._task_states = {task.id: (task.status, task.is_held) for task in event.tasks}
+            self._task_states = {task.id: task_word(task) for task in event.tasks}
         elif isinstance(event, ev.TaskChanged):
-            known, now = (
-                self._task_states.get(event.task.id),
-                (event.task.status, event.task.is_held),
-            )
+            known, now = self._task_states.get(event.task.id), task_word(event.task)
             self._task_states[event.task.id] = now
-            begins = event.task.status is TaskStatus.IN_PROGRESS  # shown by the iteration's heading
-            return known != now and not begins
+            return now not in (known, _BEGUN)
         elif isinstance(event, ev.BreakerChanged):
             before, self._breaker = self._breaker, event.breaker
             return before.state is not event.breaker.state or bool(

@@ -75,7 +75,7 @@ _WHERE = {
     "screen": "on the screen",
     "terminal": "at the terminal",
     "command": "with a command",
-    "file": "in the file",
+    "file": "from the answers file",
     "demo": "automatically (demo)",
 }
 
