@@ -96,8 +96,8 @@ async def test_a_demo_of_another_language(
     played = Played(project, ran, events_of(project))
     task, why = REFUTED[name]
     gates = [event for event in of(played, ev.GateFinished) if event.task_id.startswith(name)]
-    reviews = [event for event in of(played, ev.ReviewFinished) if event.review.rejected]
-    refused = [*(event for event in gates if not event.passed), *reviews]
+    refused: list[ev.GateFinished | ev.ReviewFinished] = [one for one in gates if not one.passed]
+    refused += [one for one in of(played, ev.ReviewFinished) if one.review.rejected]
     assert [event.task_id for event in refused] == [task]
     accepted = {event.task_id for event in gates if event.passed and not event.reviewed}
     assert accepted == {f"{name}-01", f"{name}-02"}
