@@ -24,6 +24,7 @@ from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import UsageMeter
+from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.phases.build_loop import BuildLoop
 from ralph_tui.engine.phases.finished_work import FinishedWork
 from ralph_tui.engine.session.supervisor import TaskSupervisor
@@ -69,8 +70,10 @@ class Work:
             ),
         )
         self.run = cast("RunContext", run)
-        self.task = TaskTracker(docs.plan.tasks[0], self.project_state, self.run.emit)
-        self.tools = TaskTools(self.task, self.run, cast("UsageMeter", None))
+        self.task = TaskTracker(docs.plan.tasks[0], self.run)
+        self.tools = TaskTools(
+            self.task, self.run, cast("UsageMeter", None), CallPermissions(self.run)
+        )
         return self
 
     def edit(self, change: Edit) -> None:

@@ -8,7 +8,6 @@ from pydantic import JsonValue
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question
-from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.permissions import NETWORK, Ruling
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import StopMode
@@ -17,7 +16,6 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AfterTool, QuestionReply, Supervisor
-from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.limits.rate_limiter import RateLimiter
@@ -122,9 +120,7 @@ class SessionSupervisor(Supervisor):
         """End the turn if there is a reason to; otherwise return the wrap-up request and the notes."""
         self._sub_agents.ended(call)
         run = self._run
-        why = await stop_on_forbidden_write(
-            run.project_state, run.emit, call, run.review_written(call)
-        )
+        why = await stop_on_forbidden_write(run, call, run.review_written(call))
         why = why or await self.turn_end_reason(call, output)
         if not why and call.agent_id is None and not self.handing_off:
             why = self.ending
@@ -141,10 +137,8 @@ class TaskSupervisor(SessionSupervisor):
     def __init__(self, task: Task, run: RunContext, *, meter: UsageMeter) -> None:
         super().__init__(run, task.id)
         self._meter = meter
-        self.task = TaskTracker(task, run.project_state, run.emit)
-        self.tools = TaskTools(
-            self.task, run, meter, self._permissions.permit_check, self._permissions.permit
-        )
+        self.task = TaskTracker(task, run)
+        self.tools = TaskTools(self.task, run, meter, self._permissions)
         self.files: list[str] = []
         self.denied = ""
         self._ran_tests = False
@@ -243,9 +237,7 @@ class TaskSupervisor(SessionSupervisor):
         return await self.tools.answer(name, arguments)
 
 
-async def stop_on_forbidden_write(
-    project_state: ProjectState, emit: EventSink, call: ToolCall, verdict: Verdict
-) -> str:
+async def stop_on_forbidden_write(run: RunContext, call: ToolCall, verdict: Verdict) -> str:
     """Stop the loop if a file was written to a forbidden place; return the reason, or an empty string."""
     if verdict.decision != "deny":
         return ""
@@ -254,6 +246,6 @@ async def stop_on_forbidden_write(
         f"({verdict.reason[:1].lower()}{verdict.reason[1:]})"
     )
     text = f"{why}. A link was changed in between. Check what was written there, then run again."
-    emit(ev.Notice(level="error", text=text))
-    await project_state.transact(lambda docs: docs.with_state(stop=StopMode.NOW, stop_why=why))
+    run.emit(ev.Notice(level="error", text=text))
+    await run.project_state.transact(lambda docs: docs.with_state(stop=StopMode.NOW, stop_why=why))
     return why

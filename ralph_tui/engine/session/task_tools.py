@@ -1,13 +1,12 @@
 """Answer the model's `ralph_*` tools about the task of its session."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from pydantic import JsonValue
 
 from ralph_tui.domain.documents.memory import MemoryNote
-from ralph_tui.domain.documents.questions import Permission
-from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling, check_change_permission
+from ralph_tui.domain.permissions import NOBODY, check_change_permission
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.promise import words_before_promise
 from ralph_tui.domain.sanitize import head
@@ -20,6 +19,7 @@ from ralph_tui.domain.verification.verification import (
 )
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.usage_meter import UsageMeter
+from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.session.learnings import record_learning
 from ralph_tui.engine.session.task_tracker import TaskTracker
@@ -29,17 +29,8 @@ from ralph_tui.engine.verification.failure_report import (
     failure_report,
     receipt_text,
 )
-from ralph_tui.engine.verification.gate import Permit, deny_unattended
 from ralph_tui.engine.verification.review.reviewer import MOST_DIFF
 from ralph_tui.store.project import Documents, Outcome
-
-PermitChange = Callable[[Permission], Awaitable[Ruling]]
-
-
-async def deny_change(wanted: Permission) -> Ruling:
-    del wanted
-    return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
-
 
 MOST_REVIEWED = 20
 """The most changed files of the checks that a reviewer judges; the person decides about more."""
@@ -56,8 +47,7 @@ class TaskTools:
         task: TaskTracker,
         run: RunContext,
         meter: UsageMeter,
-        permit: Permit = deny_unattended,
-        permit_change: PermitChange = deny_change,
+        permissions: CallPermissions,
     ) -> None:
         self._task = task
         self.note: MemoryNote | None = None
@@ -71,8 +61,7 @@ class TaskTools:
         self._run = run
         self._project_state = run.project_state
         self._meter = meter
-        self._permit = permit
-        self._permit_change = permit_change
+        self._permissions = permissions
 
     @property
     def completion_evidence(self) -> str:
@@ -213,7 +202,7 @@ class TaskTools:
         result = await gate.run(
             task,
             claim.verification_notes,
-            self._permit,
+            self._permissions.permit_check,
             must_verify=not (allowed or criteria),
             reviewed=bool(criteria),
         )
@@ -294,7 +283,7 @@ class TaskTools:
         paths = tuple(change.path for change in shown)
         if paths and paths == result.rests_on:
             wanted = check_change_permission(paths, diff, result.question)
-            ruling = await self._permit_change(wanted)
+            ruling = await self._permissions.permit(wanted)
             if ruling.allowed:
                 reason = f"{result.basis}, and you agreed to the changes to {', '.join(paths)}"
                 changes = {
@@ -386,7 +375,7 @@ class TaskTools:
         paths = tuple(change.path for change in shown)
         if not paths:  # nothing can be shown, so only the person's own command can allow it
             return await self._block_for_checks(task, changes, wanted.reason)
-        ruling = await self._permit_change(check_change_permission(paths, diff, wanted.reason))
+        ruling = await self._permissions.permit(check_change_permission(paths, diff, wanted.reason))
         if ruling.allowed:
             allowed = (*task.allowed_check_changes, *shown)
             await self._task.change("you allowed the changed checks", allowed_check_changes=allowed)

@@ -3,17 +3,16 @@
 from collections.abc import Callable, Mapping
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan import task_map
 from ralph_tui.domain.plan.plan import Task, TaskStatus
-from ralph_tui.engine.core.project_state import ProjectState
+from ralph_tui.engine.context import RunContext
 from ralph_tui.store.project import Documents, Outcome
 
 
 class TaskTracker:
     """Follows the task through renames; the person's edits win over the agent's changes."""
 
-    def __init__(self, task: Task, project_state: ProjectState, emit: EventSink) -> None:
+    def __init__(self, task: Task, run: RunContext) -> None:
         """Track `task`, which is in progress and which the agent knows in this version."""
         self._initial = task
         """The task when the session began, with its current id."""
@@ -24,8 +23,7 @@ class TaskTracker:
         """The person's edit, until the agent has read it."""
         self._final_status: TaskStatus | None = None
         """The status the agent gave the task. Set before it is written, lest it is taken for an edit."""
-        self._project_state = project_state
-        self._emit = emit
+        self._run = run
 
     # The task's state.
 
@@ -35,7 +33,7 @@ class TaskTracker:
 
     @property
     def task(self) -> Task | None:
-        return task_map.found(self._project_state.docs.plan, self._initial)
+        return task_map.found(self._run.docs.plan, self._initial)
 
     @property
     def status(self) -> TaskStatus | None:
@@ -64,7 +62,7 @@ class TaskTracker:
 
     @property
     def withdrawn_reason(self) -> str:
-        taken = "" if self.settled is not None else self._withdrawal(self._project_state.docs)
+        taken = "" if self.settled is not None else self._withdrawal(self._run.docs)
         return f"the task was withdrawn: {taken}" if taken else ""
 
     def _withdrawal(self, docs: Documents) -> str:
@@ -96,7 +94,7 @@ class TaskTracker:
         self._initial = self._initial.model_copy(update={"id": name})
 
     def _notify(self, text: str) -> None:
-        self._emit(ev.Notice(text=text))
+        self._run.emit(ev.Notice(text=text))
 
     # The agent's changes.
 
@@ -143,7 +141,7 @@ class TaskTracker:
             plan = docs.plan.with_task(changed, **changes)
             return Outcome(docs.replacing(plan=plan), changed)
 
-        changed = (await self._project_state.transact_returning(change, reason)).value
+        changed = (await self._run.project_state.transact_returning(change, reason)).value
         if changed:
             self._rename(changed)
         return bool(changed)
