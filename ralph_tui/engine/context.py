@@ -19,7 +19,6 @@ from ralph_tui.engine.core.ports import Agent, SessionSpec
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.verification.gate import Gate, Review
-from ralph_tui.engine.verification.review.reviewer import Reviewer
 from ralph_tui.store.project import Documents, Project
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ class RunContext:
     emit: EventSink
     clock: Callable[[], datetime]
     journal_error: Callable[[], Awaitable[StoreError | None]]
-    reviewer: Reviewer
     commits: TaskCommits
     snapshots: IterationSnapshots
     before_call: Callable[[ToolCall], Awaitable[None]]

@@ -15,7 +15,7 @@ from ralph_tui.engine.phases.build_loop import BuildLoop
 from ralph_tui.engine.phases.finished_work import FinishedWork
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, task, task_of
-from tests.harness.run_parts import NO_GATE, NO_REVIEW, PartialRun
+from tests.harness.run_parts import NO_GATE, PartialRun
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,6 @@ async def test_a_task_taken_just_before_it_is_begun_is_not_begun(
             emit=told.append,
             settings=ALLOWING,
             gate=NO_GATE,
-            reviewer=NO_REVIEW,
             limits=SimpleNamespace(reason_to_stop=reason_to_stop, done=0),
         ),
     )

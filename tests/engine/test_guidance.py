@@ -29,7 +29,7 @@ from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.engine.session.turns import Conversation
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import ALLOWING, make_project, task
-from tests.harness.run_parts import NO_GATE, NO_REVIEW, PartialRun, nothing
+from tests.harness.run_parts import NO_GATE, PartialRun, nothing
 from tests.harness.waiting import until
 
 OUTCOMES = {
@@ -91,7 +91,6 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
             emit=lambda _: None,
             settings=ALLOWING,
             gate=NO_GATE,
-            reviewer=NO_REVIEW,
             limits=SimpleNamespace(reason_to_stop=nothing, costs=killed),
         ),
     )

@@ -34,7 +34,7 @@ from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, plan_of, task, task_of
-from tests.harness.run_parts import NO_GATE, NO_REVIEW, PartialRun, nothing
+from tests.harness.run_parts import NO_GATE, PartialRun, nothing
 from tests.harness.waiting import until
 
 Plan = list[dict[str, Any]]  # as it stands in the file
@@ -56,7 +56,6 @@ class Work:
         run = PartialRun(
             project_state=self.project_state,
             settings=Settings(),
-            reviewer=NO_REVIEW,
             emit=self.told.append,
             commits=SimpleNamespace(pending_commit=lambda: None),
             clock=lambda: datetime.now(UTC),
@@ -259,7 +258,7 @@ async def test_what_a_task_waited_for_may_be_opened_again_while_it_is_worked(
     ("change", "what", "now"),
     [
         ({"description": "Do it in Rust"}, "its description", "Task a: Do it in Rust"),
-        ({"verification_criteria": ["It is fast"]}, "its criteria", "- It is fast"),
+        ({"verification_criteria": ["`true`"]}, "its criteria", "- `true`"),
     ],
 )
 async def test_a_claim_is_held_against_the_words_of_now_and_the_agent_hears_them(
@@ -321,7 +320,6 @@ async def test_what_an_editor_with_an_older_plan_calls_in_progress_is_put_back(
             emit=told.append,
             settings=ALLOWING,
             gate=NO_GATE,
-            reviewer=NO_REVIEW,
             limits=SimpleNamespace(reason_to_stop=nothing, costs=costs),
         ),
     )

@@ -14,9 +14,6 @@ async def nothing(*_: object) -> None:
     return
 
 
-NO_REVIEW = SimpleNamespace(criteria=lambda *_: (), begin=nothing, finished=nothing)
-"""A reviewer that has nothing to judge."""
-
 NO_GATE = SimpleNamespace(rules=GateRules, own_checks=lambda _: ())
 """A gate without checks."""
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import math
 import os
 import time
 import uuid
@@ -60,13 +59,12 @@ from ralph_tui.engine.safety.processes import (
     settle_orphans,
 )
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
-from ralph_tui.engine.session.spec import guard_policy, review_spec, spec_maker, with_own_processes
+from ralph_tui.engine.session.spec import guard_policy, spec_maker, with_own_processes
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, start_command
 from ralph_tui.engine.verification.gate import Gate, gate_environment
 from ralph_tui.engine.verification.judge_tree import JudgeTree
-from ralph_tui.engine.verification.review.reviewer import Reviewer
 from ralph_tui.guard.command_judge import CommandJudge
 from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write, may_write_unnamed_files
 from ralph_tui.guard.repository.watcher import RepositoryWatcher
@@ -343,18 +341,6 @@ class Runner:
             emit=self._bus.emit,
             clock=utc_now,
             journal_error=self._bus.written,
-            reviewer=Reviewer(
-                root=self._project.root,
-                agent=self._agent,
-                project_state=self._project_state,
-                emit=self._bus.emit,
-                settings=self._settings_now,
-                spec_for=lambda directory: review_spec(
-                    spec_for(math.inf), directory, self._settings_now()
-                ),
-                clock=utc_now,
-                began=gate.base.began,
-            ),
             commits=self._commits,
             snapshots=self._snapshots,
             before_call=self._before_call,

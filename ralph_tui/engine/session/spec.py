@@ -23,7 +23,6 @@ from ralph_tui.engine.safety.phase_extensions import (
     skill_names,
 )
 from ralph_tui.engine.verification.detection.project_checks import checks_of
-from ralph_tui.engine.verification.review.reviewer import MOST_TURNS, READ_TOOLS
 from ralph_tui.guard.core.policy import OWN_PROCESSES, PYTHON_TOOLS, Policy, phase_tools
 from ralph_tui.guard.sandbox.os_sandbox import Sandbox
 from ralph_tui.store.backup.mirror import state_home
@@ -60,6 +59,11 @@ CLAUDE_MD_LIMIT = 40_000
 
 NOTEBOOK_TOOL = "NotebookEdit"
 """Left out of projects without notebooks, since its description is a twentieth of a request."""
+
+READ_TOOLS = ("Read", "Grep", "Glob")
+"""The tools of a reviewer."""
+
+MOST_REVIEW_TURNS = 60
 
 MAX_FILES_SEARCHED = 20_000
 """How many files are searched for a notebook."""
@@ -214,7 +218,7 @@ def review_spec(spec: SessionSpec, directory: Path, settings: Settings) -> Sessi
             "tools": READ_TOOLS,
             "ralph_tools": tool_specs("ralph_submit_review"),
             **_NOTHING_ELSE,
-            "max_turns": MOST_TURNS,
+            "max_turns": MOST_REVIEW_TURNS,
             "model": settings.models.review or settings.models.primary,
         }
     )

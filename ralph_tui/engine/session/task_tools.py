@@ -22,14 +22,14 @@ from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.session.learnings import record_learning
+from ralph_tui.engine.session.reviewer import MOST_DIFF, review_claim
 from ralph_tui.engine.session.task_tracker import TaskTracker
-from ralph_tui.engine.verification.coverage import may_be_unverified
+from ralph_tui.engine.verification.coverage import criteria_to_review, may_be_unverified
 from ralph_tui.engine.verification.failure_report import (
     failure_fingerprint,
     failure_report,
     receipt_text,
 )
-from ralph_tui.engine.verification.review.reviewer import MOST_DIFF
 from ralph_tui.store.project import Documents, Outcome
 
 MOST_REVIEWED = 20
@@ -194,10 +194,9 @@ class TaskTools:
         task = self._claimable(claim.task_id)
         if isinstance(task, ToolAnswer):
             return task
-        gate, reviewer = self._run.gate, self._run.reviewer
+        gate, building = self._run.gate, self._run.settings.phases.building
         rules = await asyncio.to_thread(gate.rules)
-        criteria = reviewer.criteria(task, rules.checks)
-        building = self._run.settings.phases.building
+        criteria = criteria_to_review(task, building, rules.checks)
         allowed, may_review = may_be_unverified(task, building), building.review != "off"
         result = await gate.run(
             task,
@@ -223,7 +222,7 @@ class TaskTools:
             return await self._complete(
                 task, claim, verification, reason=result.summary, answer=answer
             )
-        review = await reviewer.review(task, criteria, result, self._meter, others)
+        review = await review_claim(self._run, task, criteria, result, self._meter, others)
         if not review.agreed:
             return await self._rejected_by_reviewer(review)
         reason = f"{result.basis}, {review.result_text}" if result.proven else review.result_text

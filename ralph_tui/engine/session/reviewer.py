@@ -5,48 +5,41 @@ Python checks that the lines it quotes exist. The result is "reviewed", never "v
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.permissions import NOBODY, Ruling
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer, ToolCall, Verdict
-from ralph_tui.domain.verification.check_commands import ProjectChecks
 from ralph_tui.domain.verification.review import CriterionReview, Review, review_problems
 from ralph_tui.domain.verification.verification import GateResult
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import (
     AfterTool,
-    Agent,
     AgentSession,
     QuestionReply,
-    SessionSpec,
     TurnEnded,
     TurnUsage,
 )
-from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt
-from ralph_tui.engine.verification.coverage import criteria_to_review
+from ralph_tui.engine.session.spec import READ_TOOLS, review_spec
 from ralph_tui.engine.verification.judge_tree import PlacedTree
 
 MOST_DIFF = 60_000
 """The most characters of a diff. What a claim rests on is never cut: if that is longer, the person judges it."""
 
 
-READ_TOOLS = ("Read", "Grep", "Glob")
 SUBMIT = "ralph_submit_review"
-MOST_TURNS = 60
 MAX_REMINDERS = 2
 REVIEWER = "reviewer"
 """The `parent_id` in the events of the reviewer's tool calls."""
@@ -146,164 +139,128 @@ class ReviewSupervisor:
         return f"The review is missing. Submit it with {SUBMIT}."
 
 
-@dataclass
-class Reviewer:
-    """Reviews claims in a second session.
+async def review_claim(
+    run: RunContext,
+    task: Task,
+    criteria: tuple[str, ...],
+    gate: GateResult,
+    meter: UsageMeter,
+    others: str = "",
+) -> Review:
+    """Review a claim in a second session.
 
-    Attributes:
-        root: The project directory.
-        agent: Opens the sessions.
-        project_state: Records the costs.
-        emit: Receives the events.
-        settings: Returns the current settings.
-        spec_for: Returns the spec of a session in a directory.
-        clock: The wall clock, in UTC.
-        began: Returns the tree of the project before the first attempt at a task; empty if it is not known.
+    Args:
+        gate: The gate's result, which the reviewer reads.
+        meter: The iteration's meter, which counts the cost of the review.
+        others: The diff of the files that the claim rests on, which comes first and uncut.
     """
+    model = run.settings.models.review or run.settings.models.primary
+    run.emit(ev.ReviewStarted(task_id=task.id, criteria=criteria, model=model))
+    tree = PlacedTree(run.project.root, "review")
+    try:
+        before = run.gate.base.began(task.id)
+        changes = await asyncio.to_thread(_freeze, tree, before, gate.rests_on, others)
+        submission = _Submission(criteria, tree.root.resolve(), task.full_text)
+        prompt = _prompt(task, criteria, gate, changes)
+        review = await _ReviewSession(run, meter, submission).review(prompt)
+    except SetupError as error:
+        review = Review(criteria=criteria, failure=error.message)
+    finally:
+        tree.close()
+    review = review.model_copy(update={"model": model})
+    run.emit(ev.ReviewFinished(task_id=task.id, review=review))
+    return review
 
-    root: Path
-    agent: Agent
-    project_state: ProjectState
-    emit: EventSink
-    settings: Callable[[], Settings]
-    spec_for: Callable[[Path], SessionSpec]
-    clock: Callable[[], datetime]
-    began: Callable[[str], str]
 
-    def __post_init__(self) -> None:
-        self._tree = PlacedTree(self.root, "review")
-
-    def criteria(self, task: Task, checks: ProjectChecks) -> tuple[str, ...]:
-        return criteria_to_review(task, self.settings().phases.building, checks)
-
-    async def review(
-        self,
-        task: Task,
-        criteria: tuple[str, ...],
-        gate: GateResult,
-        meter: UsageMeter,
-        others: str = "",
-    ) -> Review:
-        """Review a claim.
-
-        Args:
-            gate: The gate's result, which the reviewer reads.
-            meter: The iteration's meter, which counts the cost of the review.
-            others: The diff of the files that the claim rests on, which comes first and uncut.
-        """
-        settings = self.settings()
-        model = settings.models.review or settings.models.primary
-        self.emit(ev.ReviewStarted(task_id=task.id, criteria=criteria, model=model))
-        try:
-            changes = await asyncio.to_thread(self._freeze, task.id, gate.rests_on, others)
-            review = await self._run_session(
-                task, criteria, gate, meter, self._tree.root.resolve(), changes
-            )
-        except SetupError as error:
-            review = Review(criteria=criteria, failure=error.message)
-        review = review.model_copy(update={"model": model})
-        self.emit(ev.ReviewFinished(task_id=task.id, review=review))
-        return review
-
-    def _freeze(self, task_id: str, rests_on: tuple[str, ...], others: str) -> str:
-        store = self._tree.store
-        before, now = self.began(task_id), store.take()
-        self._tree.write(now)
-        if not before:
-            return others
-        form = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")
-        stat = store.git("diff", *form, "--stat=120", before, now)
-        out = [f":(exclude,literal,top){path}" for path in rests_on]
-        text = store.git("diff", *form, before, now, "--", ".", *out)
-        text = text.encode("utf-8", "replace").decode()
-        room = MOST_DIFF - len(others)
-        if len(text) > room:
-            text = f"{text[:room]}\n(cut here, after {room:,} of {len(text):,} characters)\n"
-        return f"{stat}\n{others}\n{text}".strip()
-
-    async def _run_session(
-        self,
-        task: Task,
-        criteria: tuple[str, ...],
-        gate: GateResult,
-        meter: UsageMeter,
-        directory: Path,
-        changes: str,
-    ) -> Review:
-        submission = _Submission(criteria, directory, task.full_text)
-        spec = self.spec_for(directory)
-        session = await self.agent.open(spec, ReviewSupervisor(submission))
-        spent = _ReviewCosts(self.project_state, self.emit, self.clock, meter)
-        try:
-            async with asyncio.timeout(self.settings().phases.building.iteration_timeout_seconds):
-                ended = await self._turn(session, _prompt(task, criteria, gate, changes), spent)
-        except TimeoutError:
-            ended = TurnEnded(interrupted=True)
-        finally:
-            await asyncio.shield(session.close())
-        failure = "" if submission.verdicts else _failure_reason(ended, spent)
-        return Review(
-            criteria=criteria,
-            verdicts=submission.verdicts,
-            summary=submission.summary,
-            failure=failure,
-            cost_usd=spent.usd,
-            requests=spent.requests,
-        )
-
-    async def _turn(self, session: AgentSession, prompt: str, spent: "_ReviewCosts") -> TurnEnded:
-        ended = TurnEnded()
-        async for item in session.run_turn(prompt):
-            match item:
-                case TurnUsage():
-                    await spent.count(item, self.settings())
-                    if spent.over:
-                        await session.interrupt()
-                case TurnEnded():
-                    ended = item
-                case ev.ToolStarted() | ev.ToolFinished() | ev.AssistantText():
-                    self.emit(item.model_copy(update={"parent_id": REVIEWER}))
-                case ev.ToolDenied() | ev.ApiRetry() | ev.Notice():
-                    self.emit(item)
-                case _:
-                    pass  # events of the reviewer's own context and session
-        return ended
+def _freeze(tree: PlacedTree, before: str, rests_on: tuple[str, ...], others: str) -> str:
+    """Copy the project into the tree, and return what has changed since the tree `before`; empty if it is unknown."""
+    store = tree.store
+    now = store.take()
+    tree.write(now)
+    if not before:
+        return others
+    form = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")
+    stat = store.git("diff", *form, "--stat=120", before, now)
+    out = [f":(exclude,literal,top){path}" for path in rests_on]
+    text = store.git("diff", *form, before, now, "--", ".", *out)
+    text = text.encode("utf-8", "replace").decode()
+    room = MOST_DIFF - len(others)
+    if len(text) > room:
+        text = f"{text[:room]}\n(cut here, after {room:,} of {len(text):,} characters)\n"
+    return f"{stat}\n{others}\n{text}".strip()
 
 
 @dataclass
-class _ReviewCosts:
-    """Adds the cost of a review to the meter of its iteration."""
+class _ReviewSession:
+    """Runs a reviewer's session, and adds its cost to the meter of the iteration."""
 
-    project_state: ProjectState
-    emit: EventSink
-    clock: Callable[[], datetime]
+    run: RunContext
     meter: UsageMeter
+    submission: _Submission
     usd: float = 0.0
     tokens: int = 0
     requests: int = 0
     over: bool = False
 
-    async def count(self, usage: TurnUsage, settings: Settings) -> None:
+    async def review(self, prompt: str) -> Review:
+        run, submission = self.run, self.submission
+        spec = review_spec(run.spec_for(math.inf), submission.directory, run.settings)
+        session = await run.agent.open(spec, ReviewSupervisor(submission))
+        try:
+            async with asyncio.timeout(run.settings.phases.building.iteration_timeout_seconds):
+                ended = await self._turn(session, prompt)
+        except TimeoutError:
+            ended = TurnEnded(interrupted=True)
+        finally:
+            await asyncio.shield(session.close())
+        return Review(
+            criteria=submission.criteria,
+            verdicts=submission.verdicts,
+            summary=submission.summary,
+            failure="" if submission.verdicts else self._failure_reason(ended),
+            cost_usd=self.usd,
+            requests=self.requests,
+        )
+
+    async def _turn(self, session: AgentSession, prompt: str) -> TurnEnded:
+        ended = TurnEnded()
+        async for item in session.run_turn(prompt):
+            match item:
+                case TurnUsage():
+                    await self._count(item)
+                    if self.over:
+                        await session.interrupt()
+                case TurnEnded():
+                    ended = item
+                case ev.ToolStarted() | ev.ToolFinished() | ev.AssistantText():
+                    self.run.emit(item.model_copy(update={"parent_id": REVIEWER}))
+                case ev.ToolDenied() | ev.ApiRetry() | ev.Notice():
+                    self.run.emit(item)
+                case _:
+                    pass  # events of the reviewer's own context and session
+        return ended
+
+    async def _count(self, usage: TurnUsage) -> None:
         more = max(0.0, usage.session_cost_usd - self.usd)
         tokens = usage.session_tokens - self.tokens
         requests = usage.session_requests - self.requests
         self.usd += more
         self.tokens, self.requests = usage.session_tokens, usage.session_requests
-        self.meter.limits = settings.safety.cost_limits
-        now = self.clock()
-        self.emit(self.meter.add_cost(more))
-        await self.project_state.record_usage(
+        self.meter.limits = self.run.settings.safety.cost_limits
+        now = self.run.clock()
+        self.run.emit(self.meter.add_cost(more))
+        await self.run.project_state.record_usage(
             self.meter.costs, self.meter.budget, tokens=tokens, requests=requests, now=now
         )
         self.over = self.meter.exceeded is not None
 
-
-def _failure_reason(ended: TurnEnded, spent: _ReviewCosts) -> str:
-    if spent.over:
-        return "a cost limit was reached during the review"
-    if ended.failure is not None:
-        return ended.failure.message
-    return "the review took too long" if ended.interrupted else "the reviewer submitted no review"
+    def _failure_reason(self, ended: TurnEnded) -> str:
+        if self.over:
+            return "a cost limit was reached during the review"
+        if ended.failure is not None:
+            return ended.failure.message
+        timed_out = "the review took too long"
+        return timed_out if ended.interrupted else "the reviewer submitted no review"
 
 
 def _prompt(task: Task, criteria: tuple[str, ...], gate: GateResult, changes: str) -> str:
