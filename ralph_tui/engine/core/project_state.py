@@ -346,43 +346,33 @@ async def unless(
 Questions = tuple[AskedQuestion, ...]
 
 
-class AnswerDeadline:
-    """The deadline for an answer, by the wall clock."""
-
-    def __init__(
-        self,
-        project_state: ProjectState,
-        clock: Callable[[], datetime],
-        moment: datetime | None,
-    ) -> None:
-        self._project_state = project_state
-        self._clock = clock
-        self._moment = moment
-
-    async def wait(self) -> bool:
-        """Wait until a document changes or the clock must be read again; return whether the deadline has passed."""
-        if self._moment is None:
-            await self._project_state.wait_changed()
-            return False
-        left = (self._moment - self._clock()).total_seconds()
-        if left > 0:
-            await self._project_state.wait_changed_within(left)
-        return self._clock() >= self._moment
+async def wait_until_due(
+    project_state: ProjectState, clock: Callable[[], datetime], due: datetime | None
+) -> bool:
+    """Wait until a document changes or the clock must be read again; return whether it is past `due`."""
+    if due is None:
+        await project_state.wait_changed()
+        return False
+    left = (due - clock()).total_seconds()
+    if left > 0:
+        await project_state.wait_changed_within(left)
+    return clock() >= due
 
 
 async def answered(
     project_state: ProjectState,
     asked: Questions,
+    clock: Callable[[], datetime],
     *,
     gives_up: Callable[[], bool] = lambda: False,
-    until: AnswerDeadline | None = None,
 ) -> Questions:
     """Ask, and return the questions once all are answered or the wait is over.
 
     Args:
-        asked: The questions; those already answered are not asked again.
+        asked: The questions, with one time until which to wait; those already answered are not asked again.
         gives_up: Returns whether to stop waiting.
     """
+    due = asked[0].expires_at
     await ask(project_state, asked)
     while True:
         log = project_state.docs.questions
@@ -391,9 +381,7 @@ async def answered(
             return asked
         if lost := [question for question in asked if log.find(question.id) is None]:
             await ask(project_state, lost)  # their file was lost
-        elif until is None:
-            await project_state.wait_changed()
-        elif await until.wait():
+        elif await wait_until_due(project_state, clock, due):
             log = project_state.docs.questions
             return tuple(log.find(question.id) or question for question in asked)
 
@@ -413,8 +401,7 @@ async def answer_to(
     """
     expires = asked.asked_at + timedelta(seconds=seconds) if seconds else None
     asked = asked.model_copy(update={"expires_at": expires})
-    deadline = AnswerDeadline(project_state, clock, expires)
-    (then,) = await answered(project_state, (asked,), gives_up=gives_up, until=deadline)
+    (then,) = await answered(project_state, (asked,), clock, gives_up=gives_up)
     if then.is_open and not gives_up():
         await stop_unanswered(project_state, emit, then, seconds)
     return then

@@ -25,7 +25,7 @@ from ralph_tui.engine.control.approved_content import Content, changes
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, interrupted_end, waiting_end
 from ralph_tui.engine.core.ports import QuestionReply
-from ralph_tui.engine.core.project_state import AnswerDeadline, answered, ask
+from ralph_tui.engine.core.project_state import answered, ask, wait_until_due
 from ralph_tui.store.project import Documents
 
 UNSEEN = "--yes"
@@ -72,9 +72,7 @@ class QuestionChannel:
             return QuestionReply(refused=NOT_NOW)
         self.waiting = True
         try:
-            replies = await answered(
-                self._run.project_state, batch, until=deadline_at(self._run, batch[0].expires_at)
-            )
+            replies = await answered(self._run.project_state, batch, self._run.clock)
         finally:
             self.waiting = False
         if left := tuple(question for question in replies if question.is_open):
@@ -236,7 +234,7 @@ async def _wait_for_decision(
     if wait is not None:
         await wait()
         return None
-    if not await deadline_at(run, expires).wait():
+    if not await wait_until_due(run.project_state, run.clock, expires):
         return None
     report_no_answer(run, f"approval of {DECISIONS[kind]}")
     end = waiting_for_approval(kind)
@@ -248,11 +246,6 @@ def answer_deadline(run: RunContext, asked_at: datetime) -> datetime | None:
     """Return when a run without an answer ends, or None for never."""
     seconds = run.settings.limits.ask_timeout_seconds
     return asked_at + timedelta(seconds=seconds) if seconds else None
-
-
-def deadline_at(run: RunContext, moment: datetime | None) -> AnswerDeadline:
-    """Return a deadline at this moment, or one that never passes without it."""
-    return AnswerDeadline(run.project_state, run.clock, moment)
 
 
 def report_no_answer(run: RunContext, about: str) -> None:

@@ -19,9 +19,9 @@ from ralph_tui.domain.project_state import ApprovalKind, Pause, StopMode
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import End, who_stopped
 from ralph_tui.engine.core.ports import Failure
+from ralph_tui.engine.core.project_state import wait_until_due
 from ralph_tui.engine.decisions.ask_person import (
     answer_deadline,
-    deadline_at,
     decide,
     decide_in_their_place,
 )
@@ -186,10 +186,10 @@ class Backoff:
             "Yes waits and continues automatically. No ends this run with status 2."
         )
         seconds, run = self._limits.ask_timeout_seconds, self._run
-        deadline = deadline_at(run, answer_deadline(run, run.clock()))
+        due = answer_deadline(run, run.clock())
 
         async def wait() -> None:
-            if await deadline.wait():
+            if await wait_until_due(run.project_state, run.clock, due):
                 reason = f"no answer in {duration(seconds)}"
                 await decide_in_their_place(
                     run, ApprovalKind.LIMIT, approved=False, reason=reason, by="timeout"
