@@ -206,33 +206,27 @@ def _section_entries(
 
 
 def _entry(value: object, key: str, path: Path, lines: Mapping[str, int]) -> Entry:
-    where, places = f"{path}:{lines[key]}", dict[str, str]()
+    where = f"{path}:{lines[key]}"
     named = key in NAMED_LISTS and isinstance(value, Mapping)
-    found = _checked(value, key, path, lines, places, may_have_parts=named or is_mapping(key))
-    if named and isinstance(found, dict):
+    found = _checked(value, key, path, lines, may_have_parts=named or is_mapping(key))
+    if not isinstance(found, dict):
+        return Entry(key, found, where)
+    if named:
         return Entry(key, tuple(found.values()), where)
-    return Entry(
-        key, found, where, {part.removeprefix(f"{key}."): at for part, at in places.items()}
-    )
+    inside = (whole for whole in lines if whole.startswith(f"{key}."))
+    places = {whole.removeprefix(f"{key}."): f"{path}:{lines[whole]}" for whole in inside}
+    return Entry(key, found, where, places)
 
 
 def _checked(
-    value: object,
-    key: str,
-    path: Path,
-    lines: Mapping[str, int],
-    places: dict[str, str],
-    *,
-    may_have_parts: bool,
+    value: object, key: str, path: Path, lines: Mapping[str, int], *, may_have_parts: bool
 ) -> object:
-    """Return the value of a key, with its lists checked, and record the line of each part in `places`."""
+    """Return the value of a key. Its lists may hold only texts."""
     if isinstance(value, Mapping) and may_have_parts:
-        inside: dict[str, object] = {}
-        for name, part in value.items():
-            whole = f"{key}.{name}"
-            places[whole] = f"{path}:{lines[whole]}"
-            inside[name] = _checked(part, whole, path, lines, places, may_have_parts=True)
-        return inside
+        return {
+            name: _checked(part, f"{key}.{name}", path, lines, may_have_parts=True)
+            for name, part in value.items()
+        }
     if isinstance(value, tuple) and all(isinstance(item, str | None) for item in value):
         return tuple(item or "" for item in value)
     if isinstance(value, str | None):

@@ -64,10 +64,10 @@ class Formats:
 
     def detect(self, source: Source) -> Importer:
         """Return the importer for a file, by its content and name."""
+        hint = " ".join((f"Choose the format with `--as`: {self.names}.", *self.broken))
         if not source.text.strip():
-            raise InteropError(
-                source.name, 0, "the file is empty", "Give the path of a file with tasks."
-            )
+            what, hint = "the file is empty", "Give the path of a file with tasks."
+            raise InteropError(source.name, 0, what, hint)
         scores = [(importer.sniff(source), importer) for importer in self.importers]
         sure = max((score for score, _ in scores), default=0)
         best = [importer for score, importer in scores if score == sure]
@@ -75,18 +75,11 @@ class Formats:
             if re.match(r"\s*\[?\s*\{", source.head):
                 from ralph_tui.interop.json_text import JsonText
 
-                JsonText(
-                    source
-                )  # raises the error of a broken file, in which nobody finds anything
-            hint = f"Choose the format with `--as`: {self.names}."
-            raise InteropError(
-                source.name, 0, "the format of this file is unknown", " ".join((hint, *self.broken))
-            )
+                JsonText(source)  # raises the error of a broken file
+            raise InteropError(source.name, 0, "the format of this file is unknown", hint)
         if len(best) > 1:
-            names = " and ".join(importer.name for importer in best)
-            raise InteropError(
-                source.name, 0, f"the file fits {names} equally well", "Choose one with `--as`."
-            )
+            what = f"the file fits {' and '.join(one.name for one in best)} equally well"
+            raise InteropError(source.name, 0, what, "Choose one with `--as`.")
         return best[0]
 
 
@@ -96,20 +89,17 @@ def formats() -> Formats:
     importers = list(built_in())
     broken = []
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda found: found.name):
+        told = f"The installed importer {one_line(point.name, 60)!r}"
         try:
             importer = _loaded(point)
         except Exception as error:  # noqa: BLE001 - code of another package: its failure is reported, and ralph continues
-            broken.append(
-                f"The installed importer {one_line(point.name, 60)!r} could not be loaded: {_reason(error)}."
-            )
+            broken.append(f"{told} could not be loaded: {_reason(error)}.")
             continue
         if any(importer.name == other.name for other in importers):
-            broken.append(
-                f"The installed importer {one_line(point.name, 60)!r} is ignored: "
-                f"the format {one_line(importer.name, 60)!r} already exists."
-            )
-            continue
-        importers.append(importer)
+            taken = f"the format {one_line(importer.name, 60)!r} already exists"
+            broken.append(f"{told} is ignored: {taken}.")
+        else:
+            importers.append(importer)
     return Formats(tuple(importers), tuple(broken))
 
 
@@ -158,9 +148,6 @@ class _Guarded:
         except InteropError:
             raise
         except Exception as error:
-            raise InteropError(
-                source.name,
-                0,
-                f"the installed importer {one_line(self.name, 60)!r} failed: {_reason(error)}",
-                "Report this to its author, or choose another format with `--as`.",
-            ) from error
+            what = f"the installed importer {one_line(self.name, 60)!r} failed: {_reason(error)}"
+            hint = "Report this to its author, or choose another format with `--as`."
+            raise InteropError(source.name, 0, what, hint) from error

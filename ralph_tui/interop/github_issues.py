@@ -109,7 +109,7 @@ def _blockers(issue: JsonObject) -> Mapping[str, int]:
 
 
 def _labels(issue: JsonObject) -> Iterator[str]:
-    for item in issue.listed("labels"):
+    for item, _ in issue.items_of("labels"):
         if not isinstance(item, JsonObject | str):
             raise issue.error("a label is not text", key="labels")
         name = item if isinstance(item, str) else item.text("name")

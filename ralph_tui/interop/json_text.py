@@ -146,20 +146,15 @@ class JsonObject(dict[str, Any]):
             raise self.error(f"{quoted(key)} is {_kind(found)}, not true or false", key=key)
         return bool(found)
 
-    def listed(self, key: str) -> JsonList:
-        """Return a member that is a list; empty if it is absent or null."""
+    def objects(self, key: str, *, required: bool = False) -> Sequence["JsonObject"]:
+        """Return a member that is a list of objects; empty if it is absent or null."""
         self.document.used.add(key)
-        found = self.get(key)
-        if found is None:
-            return JsonList(self.start)
+        if (found := self.get(key)) is None:
+            if required:
+                raise self.error(f"there is no list {key!r}", "Choose another format with `--as`.")
+            return ()
         if not isinstance(found, JsonList):
             raise self.error(f"{quoted(key)} is {_kind(found)}, not a list", key=key)
-        return found
-
-    def objects(self, key: str, *, required: bool = False) -> Sequence["JsonObject"]:
-        found = self.listed(key)
-        if required and self.get(key) is None:
-            raise self.error(f"there is no list {key!r}", "Choose another format with `--as`.")
         for item, (start, _) in zip(found, found.places, strict=True):
             if not isinstance(item, JsonObject):
                 what = f"an entry of {quoted(key)} is {_kind(item)}, not an object"

@@ -71,7 +71,7 @@ def test_getters_tell_kinds_apart() -> None:
     assert (root.texts("t"), root.texts("o")) == ({"a": 1, "2": 1}, {"one": 1})
     for wrong, sentence in (
         (lambda: root.flag("f"), "'f' is a number, not true or false"),
-        (lambda: root.listed("f"), "'f' is a number, not a list"),
+        (lambda: root.objects("f"), "'f' is a number, not a list"),
         (lambda: root.objects("l"), "an entry of 'l' is a number, not an object"),
         (lambda: root.text("l"), "'l' is a list, not text"),
         (lambda: root.text("m"), "'m' is an object, not text"),

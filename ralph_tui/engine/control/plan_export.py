@@ -20,6 +20,7 @@ from ralph_tui.store.export_records import (
 )
 from ralph_tui.store.feature_choice import layout_of
 from ralph_tui.store.io.files import read_regular, write_atomic
+from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
 from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import PROJECT_MODE
@@ -70,17 +71,12 @@ def export_plan(
         path, name = target.source.name, target.exporter.name
         known = followed.at(path)
         if follow or known is not None:
-            # Recorded before the write, so that after a crash in between both texts count as ralph's own.
-            begun = FollowedFile(
-                path=path,
-                format=name,
-                written=digest(target.data),
-                writing=digest(data),
-                whole=target.whole,
-                by_setting=by_setting or (known is not None and known.by_setting),
+            by_setting = by_setting or (known is not None and known.by_setting)
+            file = FollowedFile(
+                path=path, format=name, written="", whole=target.whole, by_setting=by_setting
             )
-            write_followed(project.layout, followed.with_file(begun))
-        if data != target.data:
+            _write_followed(project.layout, followed, file, target, data)
+        elif data != target.data:
             write_atomic(target.place, data, mode=PROJECT_MODE)
     return Exported(path, name, data != target.data, target.data is None)
 
@@ -149,19 +145,7 @@ class FollowedExports:
         except RalphError as error:
             self._report_once(f"{file.path} cannot be kept up to date: {error}")
             return followed
-        layout = self._project.layout
-        current = file.model_copy(update={"written": digest(data), "writing": "", "told": False})
-        if data != target.data:
-            begun = file.model_copy(
-                update={"written": digest(target.data), "writing": digest(data)}
-            )
-            write_followed(layout, followed.with_file(begun))
-            write_atomic(target.place, data, mode=PROJECT_MODE)
-        elif current == file:
-            return followed
-        followed = followed.with_file(current)
-        write_followed(layout, followed)
-        return followed
+        return _write_followed(self._project.layout, followed, file, target, data)
 
     def _report_left_alone(
         self, followed: FollowedFiles, file: FollowedFile, *, gone: bool
@@ -182,6 +166,21 @@ class FollowedExports:
         if text not in self._reported:
             self._reported.add(text)
             self._tell(text)
+
+
+def _write_followed(
+    layout: Layout, followed: FollowedFiles, file: FollowedFile, target: _Target, data: bytes
+) -> FollowedFiles:
+    """Write a followed file, and record it before and after, so that after a crash both texts count as ralph's own."""
+    if data != target.data:
+        begun = file.model_copy(update={"written": digest(target.data), "writing": digest(data)})
+        write_followed(layout, followed.with_file(begun))
+        write_atomic(target.place, data, mode=PROJECT_MODE)
+    done = file.model_copy(update={"written": digest(data), "writing": "", "told": False})
+    if done != followed.at(file.path) or data != target.data:
+        followed = followed.with_file(done)
+        write_followed(layout, followed)
+    return followed
 
 
 def _target(

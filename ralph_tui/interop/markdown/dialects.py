@@ -52,7 +52,8 @@ def _is_fix_plan(document: BoxDocument, name: str) -> int:
 
 def _fix_plan(document: BoxDocument) -> Listing:
     """List the boxes of frankbria/ralph-claude-code, which are under priority headings."""
-    remarks: list[str] = []
+    notes = [h for h in document.headings if h.level > 1 and _NOTES.search(h.text)]
+    remarks = [f"The section {h.text!r} in line {h.line} was ignored." for h in notes]
 
     def read(entry: PlanEntry, box: Box) -> PlanEntry | LeftOut:
         if ignored := _innermost(box, _NOTES):
