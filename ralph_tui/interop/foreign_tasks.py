@@ -364,7 +364,6 @@ def _require_unique(entries: Sequence[PlanEntry], source: Source) -> None:
 def _without_left_out(
     entries: Sequence[PlanEntry], left_out: Sequence[LeftOut], source: Source
 ) -> tuple[list[PlanEntry], list[str]]:
-    """Drop dependencies on left-out entries, and return the remark about them."""
     known, gone = {entry.id for entry in entries}, {out.id for out in left_out}
     kept: list[PlanEntry] = []
     dropped: list[str] = []

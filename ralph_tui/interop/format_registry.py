@@ -63,7 +63,6 @@ class Formats:
         raise InteropError("--as", 0, what, " ".join((f"Formats: {self.names}.", *self.broken)))
 
     def detect(self, source: Source) -> Importer:
-        """Return the importer for a file, by its content and name."""
         hint = " ".join((f"Choose the format with `--as`: {self.names}.", *self.broken))
         if not source.text.strip():
             what, hint = "the file is empty", "Give the path of a file with tasks."
@@ -85,7 +84,6 @@ class Formats:
 
 @cache
 def formats() -> Formats:
-    """Return the formats of this installation. The installed importers are loaded once."""
     importers = list(built_in())
     broken = []
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda found: found.name):

@@ -89,9 +89,7 @@ class Importer(Protocol):
 
     def sniff(self, source: Source) -> int: ...
 
-    def read(self, source: Source, wanted: ImportOptions) -> Imported:
-        """Read the tasks."""
-        ...
+    def read(self, source: Source, wanted: ImportOptions) -> Imported: ...
 
 
 class Writable(Importer, Protocol):

@@ -70,7 +70,6 @@ class JsonText:
         return self._located(start, end)
 
     def _located(self, begin: int, end: int) -> Any:
-        """Read a valid text once more, token by token."""
         top = JsonList(begin)
         open_: list[JsonObject | JsonList] = [top]
         keys: list[str | None] = [None]

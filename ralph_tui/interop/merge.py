@@ -27,7 +27,6 @@ from ralph_tui.interop.formats import MAX_TASKS, Imported, InteropError
 NOT_VERIFIED = "not verified by ralph"
 REFUSED = "Not run, refused by the guard: "
 MOST_COMMANDS = 5_000
-"""As many as tasks. The guard judges each of them."""
 
 _FIELDS = (
     *("description", "priority", "verification_criteria"),
@@ -40,7 +39,6 @@ Key = tuple[str, str, str]
 """Format, path and id, by which an imported task is found again."""
 
 Verdicts = Mapping[str, ImportedCommand]
-"""The guard's verdict on each command, by command."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +167,6 @@ class _Merge:
         self._report_missing(one)
 
     def require_workable(self, merged: ImplementationPlan) -> None:
-        """Check that the import makes the plan neither unworkable nor too long."""
         first = self.incoming[0].name
         if len(merged.tasks) > max(MAX_TASKS, len(self.plan.tasks)):
             what = f"the plan would have {len(merged.tasks):,} tasks, the maximum is {MAX_TASKS:,}"

@@ -33,7 +33,7 @@ PRD = "prd.json"
 
 
 class Exported(NamedTuple):
-    """The result of an export."""
+    """What was exported."""
 
     path: str
     format: str

@@ -116,7 +116,7 @@ def share(boxes: Sequence[Box], pattern: re.Pattern[str]) -> float:
 
 
 class Tree:
-    """The boxes of a document as a tree."""
+    """The boxes of a document."""
 
     def __init__(self, document: BoxDocument) -> None:
         self._boxes = document.boxes

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 DONE = "xX✓✔✅☑√"
-"""Characters that mark a box as done."""
 _TAB = 4
 _NEST = 2
 """How many columns deeper a nested list item must be."""
@@ -42,7 +41,7 @@ _OWN_ID = re.compile(r"<!-- ralph: ([^\r\n<>]+) -->[ \t]*$")
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading; its level and line count from 1."""
+    """A heading."""
 
     level: int
     text: str
