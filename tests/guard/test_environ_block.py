@@ -33,6 +33,20 @@ def test_a_process_shows_no_key_and_keeps_it_for_itself_and_its_children() -> No
     assert f"child {KEY}" in lines
 
 
+HIDDEN = """
+import ctypes, os
+from ralph_tui.guard.sandbox.environ_block import blank_keys
+os.getuid() or os.setuid(65534)
+ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE: only root may read this process's environment
+blank_keys()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_where_the_own_environment_may_not_be_read_nothing_fails() -> None:
+    subprocess.run([sys.executable, "-c", HIDDEN], check=True)
+
+
 def test_which_variables_are_keys() -> None:
     environment = {"A_TOKEN": "x", "B_KEY": "***", "EMPTY_KEY": "", "PATH": "/bin"}
     assert visible_keys(environment) == ("A_TOKEN",)

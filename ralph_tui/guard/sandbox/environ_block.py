@@ -21,9 +21,12 @@ def blank_keys() -> None:
         return
     import ctypes
 
-    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    try:
+        fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+        seen = Path("/proc/self/environ").read_bytes()
+    except OSError:
+        return  # what this process may not read, no other process of the person's may
     start, end = (int(field) for field in fields[_ENV_START : _ENV_START + 2])
-    seen = Path("/proc/self/environ").read_bytes()
     if not start or ctypes.string_at(start, end - start) != seen:
         return  # not the block that other processes see
     for name, offset, length in _secrets(seen):
