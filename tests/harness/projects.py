@@ -61,7 +61,7 @@ def make_project(
     ralph = project / ".ralph"
     ralph.mkdir(parents=True)
     # Where there is a sandbox it takes a second at every connect; tests/scenario/test_sandbox is about it.
-    # A baseline runs each check once more; tests/scenario/test_baseline is about it.
+    # A baseline runs each check once more; tests/scenario/runs/before-the-run.txt is about it.
     gate = {
         # What a reviewer says is up to tests/scenario/test_review.
         "phases": {

@@ -6,9 +6,10 @@ Each run in `runs/` begins with `# its title [marks]`. Then, from the left edge:
   `> FILE TEXT` a file (lines behind `|` are its text, too), and `set KEY VALUE` a setting of the runs that follow.
 - `model NAME ARGUMENTS` is a script of tests/harness/scenarios.py. `plays NAME FIELDS` is one of its own,
   with a turn behind each `|`; `claim ID` is the claim of a task.
+- `env NAME VALUE` sets a variable and `patch NAME VALUE` a constant of ralph; `cli` puts a script in place of the CLI, which is `CLI` in it.
 - `$ loop FLAGS` plays the loop; `@ EVENT WORDS: ACT` below it is what a person does when they are told that, and `@ then: ACT` at once.
 - `$ ralph ...` and `$ any shell text` run as they stand; `? WORDS` asks which scripts had these words in their prompt, `? model X`
-  which had that model.
+  which had that model, `? offers X` which had that tool, and `? output TOOL` what the tool printed in the last loop.
 
 What follows further in is what happened: the lines that a person reads without a screen, then the status and each task.
 `pytest tests/scenario/test_runs.py --snapshot-update` writes down what happens now. Look at each change before you commit it.
@@ -29,6 +30,7 @@ import pytest
 import yaml
 from pydantic import JsonValue
 
+from ralph_tui.agent import process
 from ralph_tui.demo.server import ModelServer, RecordedRequest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import parse_answer
@@ -42,7 +44,8 @@ from tests.cli.processes import beside
 from tests.cli.test_words import steady
 from tests.harness import scenarios
 from tests.harness.model import serving
-from tests.harness.projects import ALWAYS_GREEN, laid_over, make_project, plan_of, task
+from tests.harness.projects import ALWAYS_GREEN, events_of, laid_over, make_project, plan_of, task
+from tests.harness.real_processes import ralph_environment
 from tests.harness.tables import Case, Line, cases, lines_of, title, write_file
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
@@ -72,12 +75,13 @@ def parameters() -> Iterator[object]:
 def test_a_run(case: Case, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if re.search(r"\A.*\[.*\bplayed\b.*\]$", case.text, re.MULTILINE):
         request.getfixturevalue("played_cli")
-    case.compare(asyncio.run(whole(case.text, tmp_path)), request.config)
+    with pytest.MonkeyPatch.context() as patches:
+        case.compare(asyncio.run(whole(case.text, tmp_path, patches)), request.config)
 
 
-async def whole(text: str, root: Path) -> str:
+async def whole(text: str, root: Path, patches: pytest.MonkeyPatch) -> str:
     async with AsyncExitStack() as stack:
-        return "".join([part async for part in replayed(text, Replay(root, stack))])
+        return "".join([part async for part in replayed(text, Replay(root, stack, patches))])
 
 
 @dataclass
@@ -86,6 +90,7 @@ class Replay:
 
     root: Path
     stack: AsyncExitStack
+    patches: pytest.MonkeyPatch
     tasks: list[dict[str, JsonValue]] = field(default_factory=list)
     gates: list[str] | None = None
     config: dict[str, object] = field(default_factory=dict)
@@ -94,6 +99,7 @@ class Replay:
     scripts: list[str] = field(default_factory=list)
     server: ModelServer | None = None
     project: Path | None = None
+    run: Run | None = None
 
     def prepare(self, line: Line) -> None:
         """Take what stands before the first `$`."""
@@ -113,6 +119,10 @@ class Replay:
             gates = (ALWAYS_GREEN,) if self.gates is None else self.gates
             self.project = make_project(self.root, self.tasks, gates, self.config, self.files)
         return self.project
+
+    def add(self, script: str) -> None:
+        self.scripts.append(script)
+        self.server = None
 
     async def serve(self) -> ModelServer:
         if self.server is None:
@@ -135,17 +145,11 @@ async def replayed(text: str, replay: Replay) -> AsyncIterator[str]:
 
 async def done(line: Line, replay: Replay) -> AsyncIterator[str]:
     match line.sign:
-        case "set":
-            key, _, value = line.rest.partition(" ")
-            replay.settings[key] = yaml.safe_load(value)
-        case "model":
-            replay.scripts.append(script(line.rest))
-            replay.server = None
-        case "plays":
-            replay.scripts.append(own_script(line))
-            replay.server = None
-        case ">":
-            write_file(replay.made(), line)
+        case "?" if line.name == "output":
+            assert replay.run is not None
+            ended = replay.run.of(ev.ToolFinished)
+            outputs = [one.output for one in ended if one.name == line.data.decode()]
+            yield even("".join(f"{output}\n" for output in outputs), replay)
         case "?":
             assert replay.server is not None
             yield f"{heard(line.rest, replay.server)}\n"
@@ -157,14 +161,35 @@ async def done(line: Line, replay: Replay) -> AsyncIterator[str]:
             words, _, pipe = line.rest.replace(
                 "QUESTION", opened[0].id if opened else ""
             ).partition(" | ")
-            ran = await beside(*shlex.split(words)[1:], cwd=replay.made())
+            model = await replay.serve() if replay.scripts or replay.server else None
+            environ = ralph_environment(model, replay.root) if model else None
+            ran = await beside(*shlex.split(words)[1:], cwd=replay.made(), environ=environ)
             said = await shell(pipe, replay.made(), ran.stdout) if pipe else ran.stdout
             said += "".join(f"! {one}\n" for one in ran.stderr.splitlines())
             yield even(said, replay) + f"[{ran.returncode}]\n"
         case "$":
             yield even(await shell(line.rest, replay.made()), replay)
         case _:
-            raise AssertionError(f"nobody knows {line.sign!r}: {line.rest}")
+            ARRANGES[line.sign](line, replay)
+
+
+def put_in_place_of_the_cli(line: Line, replay: Replay) -> None:
+    cli, real = replay.root / "claude", shlex.quote(str(process.bundled_cli()))
+    cli.write_text(line.text.replace("CLI", real), encoding="utf-8")
+    cli.chmod(0o700)
+    replay.patches.setattr(process, "bundled_cli", lambda: cli)
+
+
+ARRANGES: dict[str, Callable[[Line, Replay], None]] = {
+    "set": lambda line, replay: replay.settings.update({line.name: yaml.safe_load(line.data)}),
+    "env": lambda line, replay: replay.patches.setenv(line.name, line.data.decode()),
+    "patch": lambda line, replay: replay.patches.setattr(line.name, yaml.safe_load(line.data)),
+    "cli": put_in_place_of_the_cli,
+    "model": lambda line, replay: replay.add(script(line.rest)),
+    "plays": lambda line, replay: replay.add(own_script(line)),
+    ">": lambda line, replay: write_file(replay.made(), line),
+}
+"""What somebody arranges once the project is there."""
 
 
 def script(text: str) -> str:
@@ -206,7 +231,9 @@ async def looped(line: Line, replay: Replay) -> AsyncIterator[str]:
         )
     except RalphError as error:
         yield even(f"! {error.message}\n! {error.hint}\n", replay)
+    replay.run = run
     if run is not None:
+        is_kept_whole(run)
         printer = EventPrinter()
         printed = [str(one) for event in run.events for one in printer.lines(event)]
         kept = [
@@ -221,6 +248,21 @@ async def looped(line: Line, replay: Replay) -> AsyncIterator[str]:
     yield "".join(f"{why.splitlines()[0]}\n" for why in server.unmatched)
     for one in plan_of(project).tasks:
         yield even(f"{board_line(one)}\n", replay)
+
+
+def is_kept_whole(run: Run) -> None:
+    """The journal has all that was told, and live text is what was said in the end."""
+    journal = events_of(run.project)
+    assert [event.seq for event in journal] == list(range(1, len(journal) + 1))
+    told = [event for event in run.events if not event.transient]
+    assert journal[-len(told) :] == told
+    live = ""
+    for event in run.events:
+        if isinstance(event, ev.TextDelta):
+            live += event.text
+        elif isinstance(event, ev.AssistantText):
+            assert event.text.startswith(live)
+            live = ""
 
 
 def requested(flags: list[str], project: Path) -> RunRequest:
@@ -282,11 +324,11 @@ async def acted(what: str, run: Run, event: ev.Event) -> None:
 
 
 async def shell(text: str, project: Path, given: str = "") -> str:
-    process = await asyncio.create_subprocess_exec(
+    child = await asyncio.create_subprocess_exec(
         "bash", "-c", text, cwd=project, stdin=PIPE, stdout=PIPE, stderr=STDOUT
     )
-    output, _ = await process.communicate(given.encode())
-    return output.decode() + (f"[{process.returncode}]\n" if process.returncode else "")
+    output, _ = await child.communicate(given.encode())
+    return output.decode() + (f"[{child.returncode}]\n" if child.returncode else "")
 
 
 def heard(words: str, server: ModelServer) -> str:
@@ -295,7 +337,11 @@ def heard(words: str, server: ModelServer) -> str:
     found: dict[tuple[str, str], int] = {}
     for request in server.requests:
         if request.script and (
-            name in str(request.body["model"]) if kind == "model" else words in prompt_of(request)
+            name in str(request.body["model"])
+            if kind == "model"
+            else f"'name': '{name}'" in str(request.body.get("tools"))
+            if kind == "offers"
+            else words in prompt_of(request)
         ):
             found.setdefault((request.session, request.script), request.turn or 0)
     told = [f"{name} (turn {turn + 1})" for (_, name), turn in found.items()]
