@@ -64,8 +64,6 @@ def inside(
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
-async def beside(
-    *words: str, cwd: Path, environ: Mapping[str, str] | None = None
-) -> "subprocess.CompletedProcess[str]":
+async def beside(*words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
     """Run `ralph` in this process for a test that runs an event loop; nothing else may print meanwhile."""
-    return await asyncio.to_thread(inside, *words, cwd=cwd, environ=environ)
+    return await asyncio.to_thread(inside, *words, cwd=cwd)

@@ -91,7 +91,9 @@ def test_a_run_from_start_to_end() -> None:
         ev.ValidationFinished(round=1, passed=True),
     ]
     end = ev.LoopFinished(status=LoopStatus.COMPLETE, reason="done", exit_code=0)
-    view = fold([*result, end], view)
+    view = fold(result[:2], view)
+    assert view.gate_passed is None, "a claim is not accepted before it is reviewed"
+    view = fold([*result[2:], end], view)
     assert view.run_state in ENDED
     assert (view.exit_code, view.task_id, view.gate_passed) == (0, None, True)
 

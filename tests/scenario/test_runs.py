@@ -10,6 +10,7 @@ Each run in `runs/` begins with `# its title [marks]`. Then, from the left edge:
 - `$ loop FLAGS` plays the loop; `@ EVENT WORDS: ACT` below it is what a person does when they are told that, and `@ then: ACT` at once.
 - `$ ralph ...` and `$ any shell text` run as they stand; `? WORDS` asks which scripts had these words in their prompt, `? model X`
   which had that model, `? offers X` which had that tool, and `? output TOOL` what the tool printed in the last loop.
+  `? beginnings` asks how many sessions began with other tools and rules, which are paid for anew.
 
 What follows further in is what happened: the lines that a person reads without a screen, then the status and each task.
 `pytest tests/scenario/test_runs.py --snapshot-update` writes down what happens now. Look at each change before you commit it.
@@ -45,7 +46,6 @@ from tests.cli.test_words import steady
 from tests.harness import scenarios
 from tests.harness.model import serving
 from tests.harness.projects import ALWAYS_GREEN, events_of, laid_over, make_project, plan_of, task
-from tests.harness.real_processes import ralph_environment
 from tests.harness.tables import Case, Line, cases, lines_of, title, write_file
 from tests.harness.waiting import until
 from tests.scenario.running import Run, play
@@ -59,6 +59,7 @@ def marks_of(text: str) -> list[pytest.MarkDecorator]:
     found = re.search(r"\[(.*)\]$", text.partition("\n")[0])
     known = {
         "sandbox": pytest.mark.needs("sandbox"),
+        "node": pytest.mark.needs("node"),
         "long": pytest.mark.long,
         "costly": pytest.mark.costly,
     }
@@ -150,6 +151,11 @@ async def done(line: Line, replay: Replay) -> AsyncIterator[str]:
             ended = replay.run.of(ev.ToolFinished)
             outputs = [one.output for one in ended if one.name == line.data.decode()]
             yield even("".join(f"{output}\n" for output in outputs), replay)
+        case "?" if line.rest == "beginnings":
+            assert replay.server is not None
+            first = [one.body for one in replay.server.requests if one.turn == 0]
+            different = {str((body.get("tools"), body.get("system"))) for body in first}
+            yield f"{len(different)} of {len(first)} sessions\n"
         case "?":
             assert replay.server is not None
             yield f"{heard(line.rest, replay.server)}\n"
@@ -161,9 +167,7 @@ async def done(line: Line, replay: Replay) -> AsyncIterator[str]:
             words, _, pipe = line.rest.replace(
                 "QUESTION", opened[0].id if opened else ""
             ).partition(" | ")
-            model = await replay.serve() if replay.scripts or replay.server else None
-            environ = ralph_environment(model, replay.root) if model else None
-            ran = await beside(*shlex.split(words)[1:], cwd=replay.made(), environ=environ)
+            ran = await beside(*shlex.split(words)[1:], cwd=replay.made())
             said = await shell(pipe, replay.made(), ran.stdout) if pipe else ran.stdout
             said += "".join(f"! {one}\n" for one in ran.stderr.splitlines())
             yield even(said, replay) + f"[{ran.returncode}]\n"
