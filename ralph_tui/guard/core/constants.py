@@ -4,10 +4,8 @@ import itertools
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 
-from ralph_tui.guard.core.arguments import names
-from ralph_tui.guard.core.programs import WORDS
+from ralph_tui.guard.core.programs import WORDS, program_named
 from ralph_tui.guard.shell.nodes import UNKNOWN, Compound, Script, Simple, Word
 from ralph_tui.guard.shell.parser import read_shell, read_word
 
@@ -104,22 +102,6 @@ def possible_words(word: Word, values: Values) -> tuple[Word, ...]:
     return tuple(found) if certain else ()
 
 
-_SHELL_SETUP: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "ssh-agent": names("-s"),
-        "direnv": names("hook export"),
-        "fnm": names("env"),
-        "mise": names("activate env hook-env"),
-        "opam": names("env"),
-        "minikube": names("docker-env"),
-        "dircolors": names("-b"),
-        **dict.fromkeys(names("pyenv rbenv nodenv goenv"), names("init")),
-        "brew": names("shellenv"),
-        "kubectl": names("completion"),
-    }
-)
-
-
 def sets_up_shell(text: Word, functions: Container[str]) -> bool:
     if text.text != UNKNOWN or len(text.scripts) != 1:
         return False
@@ -128,7 +110,7 @@ def sets_up_shell(text: Word, functions: Container[str]) -> bool:
         return False
     program, *words = commands[0].values or ("",)
     plain = not commands[0].assignments and program not in functions
-    return plain and bool(words) and words[0] in _SHELL_SETUP.get(program, ())
+    return plain and bool(words) and words[0] in program_named(program).sets_up
 
 
 def _substitute(expansions: Mapping[str, str], raw: str) -> str:

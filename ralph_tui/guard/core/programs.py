@@ -23,11 +23,15 @@ class Program:
     shell: frozenset[str] = _NONE
     only: frozenset[str] = _NONE
     unless: frozenset[str] = _NONE
+    target: frozenset[str] = _NONE
+    links: frozenset[str] = _NONE
+    sets_up: frozenset[str] = _NONE
     code: frozenset[str] | None = None
     operands: str = ""
     skip: int = 0
     most: int | None = None
     into: bool = False
+    moves: bool = False
     here: bool = False
     assigns: bool = False
     feed: bool = False
@@ -39,7 +43,7 @@ class Program:
 
 
 _OPTIONS = ("values", "attached", "long", "digits")
-_LISTS = ("chdir", "writes", "shell", "only", "unless", "code")
+_LISTS = ("chdir", "writes", "shell", "only", "unless", "target", "links", "sets-up", "code")
 
 
 WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
@@ -50,7 +54,7 @@ WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
 def _read() -> Iterator[tuple[str, Program]]:
     for listed, said in tomllib.loads(read_data("programs.toml")).items():
         values, attached, long, digits = (said.pop(key, "") for key in _OPTIONS)
-        said |= {key: names(said[key]) for key in _LISTS if key in said}
+        said |= {key.replace("-", "_"): names(said.pop(key)) for key in _LISTS if key in said}
         said["rules"] = tuple(said.get("rules", "").split())
         program = Program(Spec(values, attached, names(long), digits), **said)
         yield from dict.fromkeys(listed.split(), program).items()

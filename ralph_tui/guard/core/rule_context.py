@@ -123,14 +123,6 @@ def check_writes(words: Sequence[Word], call: Invocation, *, into: bool = False)
             call.dirs.check_write(word, call.shown, into=into)
 
 
-def last_operand(operands: Sequence[Word]) -> list[Word]:
-    """Return the possible last operands: one that may expand to nothing comes with the one before it."""
-    at = max(len(operands) - 1, 0)
-    while at > 0 and operands[at].text == UNKNOWN and operands[at].may_split:
-        at -= 1
-    return list(operands[at:])
-
-
 def in_named_directory(call: Invocation) -> Invocation:
     chosen = list(_option_values(call.arguments, call.listed.chdir))
     for directory in chosen:

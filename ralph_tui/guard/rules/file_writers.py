@@ -1,13 +1,14 @@
-"""Judges programs that write, remove, pack or transfer files, by the file names among their arguments."""
+"""Judges programs that write, remove, pack or transfer files by more than programs.toml can say of them."""
 
 import re
 from itertools import pairwise
 
 from ralph_tui.guard.core.arguments import names, parse
 from ralph_tui.guard.core.constants import is_fresh_temp_directory
-from ralph_tui.guard.core.paths import names_guarded
-from ralph_tui.guard.core.rule_context import Invocation, check_writes, last_operand
+from ralph_tui.guard.core.paths import guarded_part, names_guarded
+from ralph_tui.guard.core.rule_context import Invocation, check_writes
 from ralph_tui.guard.core.verdicts import deny
+from ralph_tui.guard.rules.listed_programs import sources_and_targets
 from ralph_tui.guard.rules.secrets import judge_secret_paths
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
@@ -25,7 +26,7 @@ def judge_rsync(call: Invocation) -> None:
     for text in args.values("-e", "--rsh"):
         call.walker.shell(text, call)
     clears = any(option.name.startswith("--del") for option in args.options)
-    target = [w for w in last_operand(args.operands) if ":" not in w.text]
+    target = [w for w in args.operands[-1:] if ":" not in w.text]
     check_writes(target, call, into=not clears)
     if args.has("--remove-source-files"):
         check_writes([w for w in args.operands[:-1] if ":" not in w.text], call)
@@ -114,7 +115,18 @@ def judge_change_mode(call: Invocation) -> None:
                 )
 
 
-def judge_dd(call: Invocation) -> None:
-    for word in call.arguments:
-        if word.text.startswith("of="):
-            call.dirs.check_write(word.cut(3), call.shown)
+def judge_copy(call: Invocation) -> None:
+    sources, targets = sources_and_targets(call)
+    into_root = any(call.dirs.root in (call.dirs.resolve(word) or ()) for word in targets)
+    if into_root and any(_brings_repository(source, call) for source in sources):
+        deny(
+            "git-files", call.shown, "This also copies a .git/ directory", "Name the files to copy."
+        )
+
+
+def _brings_repository(source: Word, call: Invocation) -> bool:
+    path = source.text.rstrip("/")
+    elsewhere = not all(map(call.dirs.may_write, call.dirs.resolve(source) or ()))
+    return (path.endswith("/.") and elsewhere) or guarded_part(
+        (path.rpartition("/")[2],)
+    ) is not None

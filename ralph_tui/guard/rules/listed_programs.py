@@ -28,13 +28,25 @@ def judge_listed(call: Invocation) -> None:
     if args.has(*program.unless) or (program.only and not args.has(*program.only)):
         return
     operands = args.operands[program.skip : program.most] if program.operands else ()
-    if program.operands == "remove":
+    if program.operands == "target":
+        sources, targets = sources_and_targets(call)
+        check_writes(sources if program.moves else (), call)
+        check_writes(targets, call, into=True)
+        if "*" in program.links or args.has(*program.links):
+            for source in sources:
+                call.dirs.check_guarded(source, call.shown)
+    elif program.operands == "remove":
         for word in operands:
             call.dirs.check_removal(word, call.shown)
     else:
         check_writes(operands, call, into=program.into)
     if program.here and not (named or operands):
         call.dirs.check_current_directory(call.shown, certain=False)
+
+
+def sources_and_targets(call: Invocation) -> tuple[Sequence[Word], Sequence[Word]]:
+    operands, named = call.args.operands, call.args.values(*call.listed.target)
+    return (operands, named) if named else (operands[:-1] or operands, operands[1:][-1:])
 
 
 def _judge_start(program: Program, call: Invocation) -> None:
@@ -59,6 +71,9 @@ def _judge_options(program: Program, args: Arguments, call: Invocation) -> list[
     if program.feed and not texts and call.feed is not None:
         call.walker.shell(call.feed, call)
     named = args.values(*program.writes)
+    for name in program.writes:
+        if name.endswith("="):
+            named += [w.cut(len(name)) for w in args.operands if w.text.startswith(name)]
     check_writes([word for word in named if word.text != "-"], call, into=program.into)
     return named
 
