@@ -101,7 +101,7 @@ def _git_words(call: Invocation) -> tuple[Word, ...] | None:
     if program.startswith("git-") and program[4:] in GIT_COMMANDS:
         return (literal(program[4:]), *call.arguments)
     other = program.startswith("git-") and program not in WORDS["git-readers"]
-    if program in _FRONT_ENDS or (other and "/" not in call.words[0].text):
+    if other and "/" not in call.words[0].text:
         deny(
             GIT_RULE,
             call.shown,
@@ -123,10 +123,6 @@ def _begins_scratch_repository(words: Sequence[Word], call: Invocation) -> bool:
 
 
 _PLAIN_INIT = names("-q --quiet -b --initial-branch --bare")
-_FRONT_ENDS = names(
-    "gitk gitui tig lazygit hub jj scalar stg guilt topgit ungit gitkraken smartgit smerge"
-    " sublime_merge myrepos"
-)
 
 
 def _contains_words(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:
@@ -204,7 +200,6 @@ _RULES: Rules = MappingProxyType(
         "env": launchers.judge_env,
         "manager": package_managers.judge_manager,
         "uv": package_managers.judge_uv,
-        "partly-refused": package_managers.judge_partly_refused,
         "npx": package_runners.judge_npx,
         "node-manager": package_runners.judge_node_manager,
         "shell": shells.judge_shell,

@@ -12,6 +12,7 @@ from ralph_tui.guard.shell.nodes import (
     Redirect,
     Word,
     anything,
+    expanded,
     literal,
 )
 
@@ -51,14 +52,14 @@ def output_of(command: Command, feed: Word | None) -> Word:
     if program == "tee" and feed is not None:
         return feed
     if program == "ls" and any(names_guarded(word.text) for word in arguments):
-        return _text_word("\n".join(w.text for w in arguments if not w.text.startswith("-")))
+        return expanded("\n".join(w.text for w in arguments if not w.text.startswith("-")))
     if program == "find":
         tests = next(
             (i for i, w in enumerate(arguments) if w.text.startswith(("-", "(", "!"))),
             len(arguments),
         )
         paths = found_paths(arguments[:tests] or [literal(".")], arguments[tests:])
-        return _text_word("\n".join(path.text for path in paths))
+        return expanded("\n".join(path.text for path in paths))
     return anything()
 
 
@@ -71,7 +72,7 @@ def _echo_output(arguments: Sequence[Word]) -> Word:
     if any(word.has_glob for word in words):
         text += UNKNOWN
     plain = text.replace("\\n", "\n") if escapes else text
-    return anything(text) if escapes and "\\" in plain else _text_word(plain + "\n")
+    return anything(text) if escapes and "\\" in plain else expanded(plain + "\n")
 
 
 def _printf_output(arguments: Sequence[Word]) -> Word:
@@ -82,14 +83,10 @@ def _printf_output(arguments: Sequence[Word]) -> Word:
     if not _PLAIN_FORMAT.fullmatch(words[0].text) or pieces.count("%s") != len(words) - 1:
         return anything()
     values = iter(words[1:])
-    return _text_word(
+    return expanded(
         "".join(next(values).text if p == "%s" else p.replace("%%", "%") for p in pieces)
     )
 
 
 _PLAIN_FORMAT = re.compile(r"(?!-)(?:[^%\\]|%s|%%|\\n)*")
 """A format that printf fills once, with nothing cut, padded or escaped."""
-
-
-def _text_word(text: str) -> Word:
-    return Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), text)

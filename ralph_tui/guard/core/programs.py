@@ -25,6 +25,7 @@ class Program:
     unless: frozenset[str] = _NONE
     target: frozenset[str] = _NONE
     links: frozenset[str] = _NONE
+    manages: frozenset[str] = _NONE
     sets_up: frozenset[str] = _NONE
     code: frozenset[str] | None = None
     operands: str = ""
@@ -43,7 +44,18 @@ class Program:
 
 
 _OPTIONS = ("values", "attached", "long", "digits")
-_LISTS = ("chdir", "writes", "shell", "only", "unless", "target", "links", "sets-up", "code")
+_LISTS = (
+    "chdir",
+    "writes",
+    "shell",
+    "only",
+    "unless",
+    "target",
+    "links",
+    "manages",
+    "sets-up",
+    "code",
+)
 
 
 WORDS: Mapping[str, frozenset[str]] = MappingProxyType(

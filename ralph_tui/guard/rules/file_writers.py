@@ -40,7 +40,7 @@ def judge_tar(call: Invocation) -> None:
     for option in args.options:
         if option.value is not None and option.name in _TAR_PROGRAMS:
             text = option.value.text.removeprefix("exec=")
-            call.walker.shell(Word(text, "q" * len(text), text), call)
+            call.walker.shell(literal(text), call)
     if args.has("-x", "--extract", "--get"):
         directories = args.values("-C", "--directory")
         check_writes(directories, call, into=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ralph_tui.guard.core.arguments import names, parse
 from ralph_tui.guard.core.rule_context import Invocation
-from ralph_tui.guard.shell.nodes import Word, anything, literal
+from ralph_tui.guard.shell.nodes import Word, anything, expanded, literal
 
 _NAME_TESTS = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname")
 _EXECUTIONS = names("-exec -execdir -ok -okdir")
@@ -47,8 +47,7 @@ def _filled(word: Word, path: Word) -> Word:
         return word
     if word.text == "{}":
         return path
-    text = word.text.replace("{}", path.text)
-    return Word(text, "".join("x" if c == "\0" else "q" for c in text), word.raw)
+    return expanded(word.text.replace("{}", path.text), word.raw)
 
 
 def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
@@ -70,7 +69,7 @@ def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
             text = f"{root.text}/{pattern.rpartition('/')[2] or 'found'}"
         if not known:
             text = f"{root.text}/.git"
-        found.append(Word(text, "".join("x" if c == "\0" else "q" for c in text), text))
+        found.append(expanded(text))
     return found or [anything()]
 
 

@@ -15,36 +15,23 @@ from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 
 def judge_python(call: Invocation) -> None:
-    words = list(call.arguments)
-    while words and words[0].text.startswith("-") and words[0].text not in ("-", "--"):
-        word = words.pop(0)
-        if UNKNOWN in word.text.partition("c")[0]:
-            refuse_unreadable(call.shown, "An expansion takes the place of python's options")
-        letter, value = _python_option(word, words)
-        if letter == "c":
-            return _python_text(value, call)
-        if letter == "m":
-            return judge_module(value, words, call)
-    if words and words[0].text == "--":
-        words.pop(0)
-    return _python_file(words, call)
-
-
-def _python_option(word: Word, following: list[Word]) -> tuple[str, Word]:
-    if word.text.startswith("--"):
-        return "", literal("")
-    for at, letter in enumerate(word.text[1:], start=1):
-        if letter in "cmWX":
-            if at + 1 < len(word.text):
-                return letter, word.cut(at + 1)
-            return letter, following.pop(0) if following else literal("")
-    return "", literal("")
+    args = call.args
+    if any(UNKNOWN in option.name for option in args.options):
+        refuse_unreadable(call.shown, "An expansion takes the place of python's options")
+    for option in args.options:
+        if option.name == "-c":
+            return judge_code(option.value.text if option.value else "", call)
+        if option.name == "-m":
+            module = option.value or literal("")
+            at = call.arguments.index(option.word) + (2 if module in call.arguments else 1)
+            return judge_module(module, call.arguments[at:], call)
+    return _python_file(list(args.operands), call)
 
 
 def _python_file(words: list[Word], call: Invocation) -> None:
     if not words or STDIN.fullmatch(words[0].text):
         if call.feed is not None:
-            _python_text(call.feed, call)
+            judge_code(call.feed.text, call)
     elif (name := words[0].text.rpartition("/")[2]) in WORDS["installers"]:
         refuse_manager(name, (), call)
     elif (manager := _manager_file(words[0])) is not None:
@@ -61,10 +48,6 @@ def _manager_file(file: Word) -> str | None:
         last = above[-1]
     name = re.sub(r"\.(?:pyz|zip|whl)$", "", last).casefold()
     return name if is_manager(name) else None
-
-
-def _python_text(code: Word, call: Invocation) -> None:
-    judge_code(code.text, call)
 
 
 def judge_interpreter(call: Invocation) -> None:

@@ -12,7 +12,7 @@ from ralph_tui.guard.core.rule_context import (
 from ralph_tui.guard.rules.assignments import judge_removal
 from ralph_tui.guard.rules.listed_programs import refuse_unknown_start, run_words
 from ralph_tui.guard.rules.shells import judge_joined
-from ralph_tui.guard.shell.nodes import UNKNOWN, Word, anything, literal
+from ralph_tui.guard.shell.nodes import UNKNOWN, Word, anything, expanded, literal
 
 
 def judge_xargs(call: Invocation) -> None:
@@ -38,9 +38,7 @@ def judge_xargs(call: Invocation) -> None:
 
 def _stdin_words(call: Invocation) -> list[Word]:
     if call.feed is not None and UNKNOWN not in call.feed.text and len(call.feed.text) < 4096:
-        return [Word(text, "q" * len(text), text) for text in call.feed.text.split()] or [
-            anything()
-        ]
+        return [literal(text) for text in call.feed.text.split()] or [anything()]
     return [anything()]
 
 
@@ -53,18 +51,13 @@ def _stdin_items(call: Invocation, *, quotes: bool, lines: bool = False) -> list
         with contextlib.suppress(ValueError):  # xargs would reject such quotes
             split = shlex.split(call.feed.text)
             texts = [" ".join(shlex.split(text)) for text in texts] if lines else split
-    return [Word(text, "q" * len(text), text) for t in texts[:16] if (text := t.strip())] or words
+    return [literal(text) for t in texts[:16] if (text := t.strip())] or words
 
 
 def _fill_in(word: Word, mark: str, item: Word) -> Word:
     if not mark or mark not in word.text:
         return word
-    if item.text == UNKNOWN:
-        # An item stays one word, even with blanks.
-        text = word.text.replace(mark, UNKNOWN)
-        return Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), word.raw)
-    text = word.text.replace(mark, item.text)
-    return Word(text, "q" * len(text), word.raw)
+    return expanded(word.text.replace(mark, item.text), word.raw)  # one word, even with blanks
 
 
 def judge_parallel(call: Invocation) -> None:
@@ -88,10 +81,7 @@ def judge_parallel(call: Invocation) -> None:
 
 def _judge_filled(call: Invocation, command: Sequence[Word], item: str) -> None:
     marked = any(_PLACEHOLDER.search(word.text) for word in command)
-    pieces = []
-    for word in command:
-        text = _PLACEHOLDER.sub(lambda _: item, word.text)
-        pieces.append(Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), text))
+    pieces = [expanded(_PLACEHOLDER.sub(lambda _: item, word.text)) for word in command]
     judge_joined(call, [*pieces, *([] if marked else [literal(item)])])
 
 
@@ -114,7 +104,6 @@ def judge_env(call: Invocation) -> None:
         at = call.arguments.index(option.word) + (2 if value in call.arguments else 1)
         rest = "".join(" " + word.raw for word in call.arguments[at:])
         for text in {value.text, _ENV_BLANK.sub(" ", value.text)}:
-            kinds = "".join("x" if c == UNKNOWN else "q" for c in text)
-            call.walker.shell(Word(text + rest, kinds + "q" * len(rest)), call)
+            call.walker.shell(expanded(text + rest), call)
         return
     run_words(call, args.operands, assigns=True)

@@ -20,14 +20,14 @@ _COMMANDS = MappingProxyType(tomllib.loads(read_data("uv.toml")))
 
 
 def is_manager(program: str) -> bool:
-    return "manager" in program_named(program).rules
+    return "*" in program_named(program).manages
 
 
 def is_python(program: str) -> bool:
     return "python" in program_named(program).rules
 
 
-def judge_own_manager(call: Invocation) -> bool:
+def _is_own_manager(call: Invocation) -> bool:
     if call.program != call.policy.own_manager:
         return False
     operands = call.args.operands
@@ -44,8 +44,14 @@ def judge_own_manager(call: Invocation) -> bool:
 
 
 def judge_manager(call: Invocation) -> None:
-    if not judge_own_manager(call):
-        refuse_manager(call.program, call.arguments, call)
+    if _is_own_manager(call):
+        return
+    verb = next((w for w in call.arguments if not w.text.startswith("-")), literal(""))
+    at = call.arguments.index(verb) if verb.text else 0
+    if "*" in call.listed.manages or verb.text in call.listed.manages:
+        refuse_manager(call.program, call.arguments[at:], call)
+    if verb.text == "exec" and call.arguments[at + 1 :]:
+        call.walker.run(call.arguments[at + 1 :], call)
 
 
 def refuse_manager(name: str, arguments: Sequence[Word], call: Invocation) -> NoReturn:
@@ -101,27 +107,6 @@ def judge_module(module: Word, arguments: Sequence[Word], call: Invocation) -> N
 def _check_files(words: Sequence[Word], call: Invocation) -> None:
     for word in words:
         call.dirs.check_guarded(word, call.shown)
-
-
-_PARTLY_REFUSED = MappingProxyType(
-    {
-        "pyenv": names("install uninstall virtualenv virtualenv-delete"),
-        "hatch": names("env run shell test fmt dep"),
-        "asdf": names("install"),
-    }
-)
-
-
-def judge_partly_refused(call: Invocation) -> None:
-    operands = parse(call.arguments).operands
-    if judge_own_manager(call):
-        return
-    if operands and operands[0].text == "exec":
-        at = call.arguments.index(operands[0]) + 1
-        if call.arguments[at:]:
-            call.walker.run(call.arguments[at:], call)
-    if operands and operands[0].text in _PARTLY_REFUSED[call.program]:
-        refuse_manager(call.program, operands, call)
 
 
 def judge_uv(call: Invocation) -> None:

@@ -64,6 +64,11 @@ def literal(text: str) -> Word:
     return Word(text, "q" * len(text), text)
 
 
+def expanded(text: str, raw: str = "") -> Word:
+    """Return a quoted word, in which `UNKNOWN` represents an expansion."""
+    return Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), raw or text)
+
+
 def anything(raw: str = "") -> Word:
     return Word(UNKNOWN, "s", raw)
 
