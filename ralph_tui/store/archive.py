@@ -69,11 +69,6 @@ def staged_archive(
 def write_archive(
     layout: Layout, name: str, summary: ArchiveSummary, files: Mapping[str, bytes]
 ) -> ArchiveSummary:
-    """Write an archive atomically.
-
-    Raises:
-        StoreError: The disk refuses; nothing was archived.
-    """
     with staged_archive(layout, name, summary, files) as staged:
         with explained("write to", layout.archive):
             staged.source.rename(staged.target)

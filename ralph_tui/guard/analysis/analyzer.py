@@ -17,7 +17,6 @@ from ralph_tui.guard.analysis.pipe_text import (
     stdin_after,
 )
 from ralph_tui.guard.core.constants import (
-    keeps_parameters,
     may_hide_command,
     names_known_program,
     sets_up_shell,
@@ -162,8 +161,8 @@ class CommandAnalyzer:
         if command.kind == "function":
             refuse_endless(command)
             self._functions[command.name] = command
-            keeps = keeps_parameters(self.source)
-            within = replace(within.fork(), parameters=None, defining=keeps)
+            known = "command_not_found_handle" not in self.source
+            within = replace(within.fork(), parameters=None, defining=known)
         elif command.kind == "subshell":
             within = within.fork()
         for body in command.bodies:

@@ -179,6 +179,7 @@ _RULES: Rules = MappingProxyType(
         "guarded-operands": check_guarded_operands,
         "change-directory": assignments.judge_change_directory,
         "declare": assignments.judge_declare,
+        "set": assignments.judge_set,
         "unset": assignments.judge_unset,
         "subscripts": assignments.judge_subscripts,
         "container": containers.judge_container,

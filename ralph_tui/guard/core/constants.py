@@ -61,24 +61,6 @@ def _assigns_any_variable(source: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def keeps_parameters(source: str) -> bool:
-    if len(source) > _MAX_SOURCE or "command_not_found_handle" in source:
-        return False
-    return not any(_may_set_parameters(words) for words in _all_words(read_shell(source)))
-
-
-_SET_OPTIONS = re.compile(rf"set(?:{_SEPARATOR}[-+][a-zA-Z]+(?:{_SEPARATOR}pipefail)?)*")
-
-
-def _may_set_parameters(words: Sequence[Word]) -> bool:
-    text = _SEPARATOR.join(_QUOTING.sub("", word.text) for word in words)
-    found = set(re.findall(r"(?<![\w./])[\w-]+", text))
-    if found & {"eval", "source"} or _DOT_BUILTIN.search(text):
-        return True
-    return "set" in found and not _SET_OPTIONS.fullmatch(text)
-
-
-@lru_cache(maxsize=8)
 def pwd_is_reliable(source: str) -> bool:
     if len(source) > _MAX_SOURCE or not _PWD_SUBSTITUTION.search(source):
         return False

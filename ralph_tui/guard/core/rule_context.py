@@ -63,11 +63,6 @@ class Invocation:
         return replace(self, dirs=replace(self.dirs))
 
     def deeper(self) -> "Invocation":
-        """Return the context for what this starts.
-
-        Raises:
-            UnreadableError: The nesting is too deep.
-        """
         if self.depth >= MAX_DEPTH:
             raise UnreadableError("nested too deeply")
         return replace(self, depth=self.depth + 1, certain=False)

@@ -176,11 +176,7 @@ class WorkingDirs:
         return None
 
     def check_write(self, word: Word, shown: str, *, into: bool = False) -> None:
-        """Refuse a write to a guarded file, or outside the project and the scratch directories.
-
-        Args:
-            into: Whether the word may be a directory to write into, such as the root itself.
-        """
+        """Refuse a write to a guarded or outside file; `into` lets a directory such as the root be meant."""
         self.check_guarded(word, shown)
         for path in self.resolve(word) or ():
             if not self.may_write(path) and not (into and path == self.root):

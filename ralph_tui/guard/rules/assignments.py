@@ -2,7 +2,7 @@
 
 import re
 
-from ralph_tui.guard.core.arguments import parse
+from ralph_tui.guard.core.arguments import Spec, parse
 from ralph_tui.guard.core.constants import FRESH, changes_to_fresh_directory
 from ralph_tui.guard.core.programs import WORDS
 from ralph_tui.guard.core.rule_context import Invocation
@@ -75,6 +75,12 @@ def judge_declare(call: Invocation) -> None:
                 judge_removal(word.text, call.shown)
         elif "=" in word.text or (word.text.startswith("-") and "n" in word.text):
             call.walker.assign(word, call)
+
+
+def judge_set(call: Invocation) -> None:
+    words = [w for w in parse(call.arguments, Spec("o")).operands if w.text[:1] != "+"]
+    if words and '"$@"' in call.walker.source:
+        call.walker.run(words, call)
 
 
 def judge_unset(call: Invocation) -> None:

@@ -102,11 +102,7 @@ _NOT_COMMANDS = frozenset({"in", "]]"})
 
 
 def read_shell(text: str, base: int = 0, depth: int = 0) -> Script:
-    """Parse `text` as bash would.
-
-    Raises:
-        UnreadableError: The text is incomplete, invalid, or uses syntax that this parser does not support.
-    """
+    """Parse `text` as bash would; what is invalid, or is not supported, raises `UnreadableError`."""
     return Parser(text, base, depth).everything()
 
 

@@ -113,11 +113,7 @@ class Mirror:
         self._is_ready = False
 
     def sync(self, valid: Mapping[Path, bytes] | None = None) -> None:
-        """Copy the changed files.
-
-        Args:
-            valid: The content of the valid documents. Without it each file is copied as it is.
-        """
+        """Copy the changed files: of the documents their `valid` content, or without it what is there."""
         try:
             directory = mirror_of(self._layout.root)
             self._prepare(directory)

@@ -70,11 +70,7 @@ class Snapshots:
         self._cleaned = False
 
     def load(self, *, is_look: bool = False) -> DocumentSnapshot:
-        """Return all documents. Takes the lock only to finish what a dead process began.
-
-        Args:
-            is_look: Whether invalid files are not reported, and the last plan is shown beside an invalid one.
-        """
+        """Return all documents. Takes the lock only to finish what a dead process began; `is_look` as in `Reader`."""
         if os.path.exists(self._layout.commit):  # noqa: PTH110 - Path.exists raises without permission
             with write_lock(self._layout):
                 multi_file_commit.finish(self._layout, self._report)

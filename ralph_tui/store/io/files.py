@@ -63,11 +63,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> Path:
-    """Write `data` to a temporary file beside `target`, ready to be renamed over it.
-
-    Args:
-        durable: Whether the content must survive a power cut.
-    """
+    """Write `data` to a temporary file beside `target`; with `durable` it survives a power cut."""
     temp = temp_path(target)
     kept = _mode_of(target)
     descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW, mode)
@@ -102,14 +98,10 @@ def replace_file(target: Path, data: bytes) -> None:
 
 
 def write_new(path: Path, data: bytes, *, mode: int = 0o666) -> None:
-    """Create a file atomically. If the process is killed, the file is complete or missing.
-
-    Args:
-        path: The file. A link with this name counts as existing.
+    """Create a file, complete even if the process is killed.
 
     Raises:
-        FileExistsError: The name is taken; nothing was changed.
-        OSError: The file could not be written.
+        FileExistsError: The name is taken, perhaps by a link; nothing was changed.
     """
     if os.path.lexists(path):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
