@@ -68,7 +68,7 @@ async def test_a_question_whose_file_is_lost_is_asked_again(tmp_path: Path) -> N
     options = (Option(label="x"), Option(label="y"))
     question = Question(question="Which?", header="W", options=options)
     async with run_of(tmp_path) as run:
-        asking = QuestionChannel(run, most=3)
+        asking = QuestionChannel(run)
 
         def answer() -> None:
             def change(docs: Documents) -> Documents:
@@ -95,7 +95,7 @@ async def test_of_several_questions_only_what_has_no_answer_yet_is_asked_again(
     options = (Option(label="x"), Option(label="y"))
     questions = tuple(Question(question=q, header=q, options=options) for q in ("One?", "Two?"))
     async with run_of(tmp_path) as run:
-        asking = QuestionChannel(run, most=3)
+        asking = QuestionChannel(run)
         waiting = asyncio.ensure_future(asking.ask(questions))
 
         async def answer(label: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, IterationVerdict
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.run.startup import fresh_breaker
 
 USUAL = IterationVerdict(is_failure=False, tasks_completed=1, output_tokens=1_000, evidence="z: ok")
@@ -39,7 +40,7 @@ SIGNALS: Mapping[str, tuple[str, IterationVerdict, str]] = {
 def configured(home: Path, values: Mapping[str, object]) -> CircuitBreaker:
     off = dict.fromkeys(SIGNALS, 0)
     settings = load_settings(home, overrides={**off, **values}, environ={}, home=home)
-    return fresh_breaker(CircuitBreaker(), settings).record_iteration(USUAL)
+    return fresh_breaker(CircuitBreaker(), settings, RunRequest()).record_iteration(USUAL)
 
 
 @pytest.mark.parametrize("key", SIGNALS)
@@ -89,6 +90,6 @@ def test_a_habit_that_is_denied_in_each_completed_task_costs_nothing(tmp_path: P
 def test_a_new_run_names_itself_only_where_it_resets_what_had_tripped(
     before: CircuitBreaker, why: str
 ) -> None:
-    begun = fresh_breaker(before, Settings())
+    begun = fresh_breaker(before, Settings(), RunRequest())
     assert begun.reset_reason == why
     assert (begun.state, begun.failure_count) == (BreakerState.CLOSED, 0)

@@ -13,6 +13,7 @@ from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import TaskLimits
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.ports import Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import UsageMeter
@@ -97,7 +98,9 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
     with pytest.raises(KilledError):
         await BuildLoop(run, FinishedWork()).run()
     assert said(Project(root).load()) == []
-    await begin_run(Project(root), load_settings(root, environ={}), "r", Phase.BUILDING)
+    await begin_run(
+        Project(root), load_settings(root, environ={}), RunRequest(), "r", Phase.BUILDING
+    )
     docs = Project(root).load()
     assert said(docs) == ["Mind the gap"]
     assert docs.state.given == ()
@@ -162,5 +165,7 @@ async def test_guidance_that_a_running_turn_was_told_is_kept_until_that_turn_has
         assert said(with_task_iteration(killed, "a", result, TaskLimits())) == (
             [] if heard else ["Mind the gap"]
         )
-    await begin_run(Project(root), load_settings(root, environ={}), "r", Phase.BUILDING)
+    await begin_run(
+        Project(root), load_settings(root, environ={}), RunRequest(), "r", Phase.BUILDING
+    )
     assert said(Project(root).load()) == ["Mind the gap"]

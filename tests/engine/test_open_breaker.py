@@ -212,15 +212,15 @@ def test_only_time_can_be_waited_for_and_no_longer_than_it_was_meant(tmp_path: P
 def test_a_cool_down_survives_the_kill_of_its_run(tmp_path: Path, waits: bool) -> None:
     settings = load_settings(tmp_path, environ={}, home=tmp_path)
     cooling = OPEN.cooling(NOON)
-    begun = fresh_breaker(cooling, settings, waits=waits)
+    begun = fresh_breaker(cooling, settings, RunRequest(interactive=waits))
     assert begun.is_cooling is waits
     assert begun.failure_count == (3 if waits else 0), "who waits for nobody begins anew"
     off = load_settings(
         tmp_path, overrides={"circuit_breaker.cooldown_minutes": 0}, environ={}, home=tmp_path
     )
     for ended in (
-        fresh_breaker(OPEN, settings, waits=True),
-        fresh_breaker(cooling, off, waits=True),
-        fresh_breaker(cooling, settings, waits=True, reset=True),
+        fresh_breaker(OPEN, settings, SOMEBODY),
+        fresh_breaker(cooling, off, SOMEBODY),
+        fresh_breaker(cooling, settings, RunRequest(interactive=True, reset_breaker=True)),
     ):
         assert ended.state is BreakerState.CLOSED

@@ -158,15 +158,6 @@ class Supervisor(Protocol):
     async def on_stop(self, last_message: str) -> str | None: ...
 
 
-class CommandWatch(Protocol):
-    """Is notified right before and right after every command that may run the agent's code."""
-
-    async def begin_command(self, key: str, session: str = "") -> None:
-        """Prepare for a command of the session with this mark; the command starts when this returns."""
-
-    async def end_command(self, key: str) -> None: ...
-
-
 class AgentSession(Protocol):
     """A session with a fresh context."""
 

@@ -44,9 +44,9 @@ DECLINED = "The person declines to answer; decide yourself and record the assump
 class QuestionChannel:
     """Asks the person the model's questions, up to a maximum per phase."""
 
-    def __init__(self, run: RunContext, *, most: int) -> None:
+    def __init__(self, run: RunContext) -> None:
         self._run = run
-        self._most = most
+        self._most = run.settings.phases.discovery.max_questions
         self.waiting = False
         self.unanswered: tuple[AskedQuestion, ...] = ()
         """Questions left open on disk because nobody can answer them in this run."""

@@ -137,8 +137,7 @@ def spec_problems(docs: Documents, specs: Sequence[Spec], folder: str) -> str | 
 
 
 async def _run_session(run: RunContext, feedback: str) -> End | None:
-    limit = run.settings.phases.discovery.max_questions
-    asking = QuestionChannel(run, most=limit)
+    asking = QuestionChannel(run)
     prompt = await asyncio.to_thread(
         prompt_of_discovery,
         run.project,

@@ -121,7 +121,7 @@ class _Preview:
         self._phase = phase
         has_specs = any(spec.criteria for spec in project.read_specs())
         self._why = chosen_phase(docs, request, has_specs=has_specs)[1]
-        self._docs = as_begun(docs, settings, phase).documents
+        self._docs = as_begun(docs, settings, request, phase).documents
         self._before: list[str] = []
 
     async def look(self) -> NextRun:

@@ -147,12 +147,7 @@ class Runner:
     async def run(self, phase: Phase) -> LoopFinished:
         since = time.monotonic()
         docs, stale = await begin_run(
-            self._project,
-            self._settings,
-            self._run_id,
-            None if self._request.is_aside else phase,
-            waits=self._request.interactive,
-            reset_breaker=self._request.reset_breaker,
+            self._project, self._settings, self._request, self._run_id, phase
         )
         request = self._request.text.strip() if phase is Phase.DISCOVERY else ""
         self._bus.emit(run_started(self._project, self._settings, docs, self._run_id, request))

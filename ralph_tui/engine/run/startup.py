@@ -10,6 +10,7 @@ from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.session.iteration_guidance import with_guidance_used
 from ralph_tui.store.feature_choice import checked_out
 from ralph_tui.store.journal.event_scanner import Scan
@@ -23,23 +24,18 @@ RESET = "--reset-circuit"
 async def begin_run(
     project: Project,
     settings: Settings,
+    request: RunRequest,
     run_id: str,
-    phase: Phase | None,
-    *,
-    waits: bool = False,
-    reset_breaker: bool = False,
+    phase: Phase,
 ) -> tuple[Documents, tuple[str, ...]]:
     """Begin a run on disk: reset the figures, drop requests of an earlier run and queue stale tasks again.
-
-    Args:
-        waits: Whether the run waits for a person, and so for the rest of a cooldown.
 
     Returns:
         The documents, and the ids of the tasks that were queued again.
     """
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
-        begun = as_begun(docs, settings, phase, waits=waits, reset_breaker=reset_breaker)
+        begun = as_begun(docs, settings, request, phase)
         identified = begun.documents.with_state(
             project_root=str(project.root),
             session_id=run_id[:12],
@@ -51,18 +47,13 @@ async def begin_run(
 
 
 def as_begun(
-    docs: Documents,
-    settings: Settings,
-    phase: Phase | None,
-    *,
-    waits: bool = False,
-    reset_breaker: bool = False,
+    docs: Documents, settings: Settings, request: RunRequest, phase: Phase
 ) -> Outcome[tuple[str, ...]]:
     """Return the documents at the beginning of a run, and the ids of the tasks that were queued again."""
     docs = with_guidance_used(docs, heard=False)  # guidance of a run that was killed
     plan, stale = docs.plan.reset_stale()
     fresh = docs.with_state(
-        current_phase=phase or docs.state.current_phase,
+        current_phase=docs.state.current_phase if request.is_aside else phase,
         session_cost_usd=0.0,
         session_tokens_used=0,
         tasks_completed_this_session=0,
@@ -77,26 +68,28 @@ def as_begun(
         approval=docs.state.decision,
         set_aside=None,
     )
-    breaker = fresh_breaker(docs.breaker, settings, waits=waits, reset=reset_breaker)
+    breaker = fresh_breaker(docs.breaker, settings, request)
     steps = docs.steps.at_start(settings.steps_in_order)
     return Outcome(fresh.replacing(plan=plan, breaker=breaker, steps=steps), tuple(stale))
 
 
 def fresh_breaker(
-    breaker: CircuitBreaker, settings: Settings, *, waits: bool = False, reset: bool = False
+    breaker: CircuitBreaker, settings: Settings, request: RunRequest
 ) -> CircuitBreaker:
     """Return the breaker at the start of a run: reset by the new start, with the current thresholds.
 
-    If a run was killed during a cooldown, the next run continues the cooldown, unless the person wants the
-    breaker `reset`.
-
-    Args:
-        waits: Whether the run waits for a person, and so for the rest of a cooldown.
+    If a run was killed during a cooldown, the next run that waits for a person continues it, unless the person wants the
+    breaker reset.
     """
     limits = settings.circuit_breaker
-    cools = not reset and waits and breaker.is_cooling and limits.cooldown_minutes > 0
+    waits = request.interactive and not request.reset_breaker
+    cools = waits and breaker.is_cooling and limits.cooldown_minutes > 0
     tripped = breaker.state is not BreakerState.CLOSED
-    why = (RESET if reset else "a new run started") if tripped else breaker.reset_reason
+    why = (
+        (RESET if request.reset_breaker else "a new run started")
+        if tripped
+        else breaker.reset_reason
+    )
     begun = breaker if cools else breaker.reset(why)
     return with_thresholds(begun, settings)
 

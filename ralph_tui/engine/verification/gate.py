@@ -23,7 +23,6 @@ from ralph_tui.domain.verification.verification import (
     VerificationOutcome,
     criterion_text,
 )
-from ralph_tui.engine.core.ports import CommandWatch
 from ralph_tui.engine.safety.command_sandbox import (
     SANDBOX_FAILED,
     Prefix,
@@ -32,6 +31,7 @@ from ralph_tui.engine.safety.command_sandbox import (
     set_aside_run_by_others,
     unconfined,
 )
+from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.verification.baseline import Baseline, Check, circumstances
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
@@ -171,7 +171,7 @@ class Gate:
         """
         self.activity: ActivityLog | None = None
         """Records when unsandboxed commands run, because they may execute what the agent wrote."""
-        self.watch: CommandWatch | None = None
+        self.watch: RepositoryGuard | None = None
         """Compares the repository before and after every command."""
         self.baseline = Baseline(root, used=False)
         """The checks that failed before the run; empty until a run sets it."""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import psutil
 
@@ -19,6 +20,7 @@ from ralph_tui.domain.verification.verification import (
     ReceiptStatus,
 )
 from ralph_tui.engine.phases.build_loop import passing_already
+from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.verification.baseline import Baseline, Check, require_started
 from ralph_tui.engine.verification.check_command import KEPT_BYTES, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
@@ -158,7 +160,8 @@ async def test_each_command_is_watched_from_before_it_runs_until_it_has_ended(
     tmp_path: Path,
 ) -> None:
     gate = gate_of(tmp_path, "touch made")
-    watch = gate.watch = Watch(tmp_path)
+    watch = Watch(tmp_path)
+    gate.watch = cast("RepositoryGuard", watch)
     await gate.run(Task(id="a"), "")
     (begun, before), (ended, after) = watch.heard[:2]
     assert (begun == ended, before, after) == (True, False, True)
