@@ -38,7 +38,8 @@ from ralph_tui.present.text.spans import (
     width_of,
 )
 from ralph_tui.present.text.status_labels import BUSY, look_of
-from ralph_tui.present.timeline.changed_files import ChangedFiles, FileChange
+from ralph_tui.present.timeline.changed_files import FileChange
+from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from ralph_tui.tui.screens.dashboard import Dashboard
@@ -327,7 +328,7 @@ def test_the_last_iterations_are_small_bars_and_hand_offs_stand_out() -> None:
 
 
 def test_files_are_counted_from_the_edits_and_anew_for_each_iteration() -> None:
-    touched = ChangedFiles(("/p",))
+    touched = Timeline(roots=("/p",))
     edit = {"file_path": "/p/a.py", "old_string": "x\ny\n", "new_string": "x\nz\nw\n"}
     write = {"file_path": "b.py", "content": "1\n2\n"}
     happened: list[ev.Event] = [
@@ -346,9 +347,9 @@ def test_files_are_counted_from_the_edits_and_anew_for_each_iteration() -> None:
     ]
     for event in happened:
         touched.feed(event)
-    assert touched.files == (FileChange("a.py", 4, 2), FileChange("c.lock"))
+    assert touched.changed_files == (FileChange("a.py", 4, 2), FileChange("c.lock"))
     touched.feed(ev.IterationStarted(iteration=4, task_id="t"))
-    assert not touched.files
+    assert not touched.changed_files
 
 
 async def test_preview_and_changed_files_are_seen_where_there_is_room(open_app: Open) -> None:

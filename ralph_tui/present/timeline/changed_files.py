@@ -1,22 +1,14 @@
 """The files that an iteration changed, with line counts and diffs."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import NamedTuple
 
-from ralph_tui.domain import events as ev
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.present.text.diffs import Diff, read_diff
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone
-from ralph_tui.present.tools.calls import (
-    STATE_OF,
-    Call,
-    CallState,
-    bounded,
-    with_relative_paths,
-)
+from ralph_tui.present.tools.calls import Call, CallState
 from ralph_tui.present.tools.file_tools import CHANGING, change_of, lines_changed
 from ralph_tui.present.tools.renderers import renderer_for
 
@@ -58,10 +50,6 @@ def _file_part(path: str, calls: list[Call], glyphs: Glyphs) -> Part:
     return Part(f"{path}  +{added} -{removed}", shown)
 
 
-MAX_FILES = 200
-"""Maximum files that are kept; nobody reads more in a panel."""
-
-
 class FileChange(NamedTuple):
     """A changed file; without line counts if a command changed it."""
 
@@ -72,41 +60,3 @@ class FileChange(NamedTuple):
     @property
     def counted(self) -> bool:
         return bool(self.added or self.removed)
-
-
-class ChangedFiles:
-    """Collects the files that the current iteration changed, from its events."""
-
-    def __init__(self, roots: tuple[str, ...] = ()) -> None:
-        self._roots = roots
-        self._open: dict[str, Call] = {}
-        self._files: dict[str, FileChange] = {}
-
-    @property
-    def files(self) -> tuple[FileChange, ...]:
-        return tuple(self._files.values())
-
-    def feed(self, event: ev.Event) -> None:
-        match event:
-            case ev.ToolStarted() if event.name in CHANGING:
-                data = with_relative_paths(bounded(dict(event.input)), self._roots)
-                self._open[event.tool_id] = Call(event.tool_id, event.name, data)
-            case ev.ToolFinished() if call := self._open.pop(event.tool_id, None):
-                if STATE_OF[event.outcome] is CallState.OK:
-                    call = replace(call, patch=event.patch)
-                    self._add(FileChange(renderer_for(call).argument(call), *lines_changed(call)))
-            case ev.IterationStarted():
-                self._open.clear()
-                self._files.clear()
-            case ev.IterationFinished():
-                for path in event.files_changed:
-                    self._add(FileChange(path))
-            case _:
-                pass
-
-    def _add(self, change: FileChange) -> None:
-        known = self._files.get(change.path, FileChange(change.path))
-        if change.path in self._files or len(self._files) < MAX_FILES:
-            self._files[change.path] = FileChange(
-                change.path, known.added + change.added, known.removed + change.removed
-            )

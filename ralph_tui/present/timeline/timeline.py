@@ -14,7 +14,7 @@ from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.present.events.deduplicate import Deduplicator
 from ralph_tui.present.events.event_sentences import Sentence, sentence_of
 from ralph_tui.present.text.figures import in_local
-from ralph_tui.present.timeline.changed_files import ChangedFiles
+from ralph_tui.present.timeline.changed_files import FileChange
 from ralph_tui.present.timeline.entries import (
     CallEntry,
     CheckEntry,
@@ -24,6 +24,7 @@ from ralph_tui.present.timeline.entries import (
     TextEntry,
 )
 from ralph_tui.present.tools.calls import STATE_OF, Call, CallState, bounded, with_relative_paths
+from ralph_tui.present.tools.file_tools import CHANGING, lines_changed
 from ralph_tui.present.tools.inline_diff import excerpt_of
 from ralph_tui.present.tools.renderers import renderer_for
 
@@ -79,6 +80,7 @@ MAX_TEXT = 20_000
 MAX_LIVE = 4_000
 MAX_OPEN_CALLS = 1_000
 MAX_DEPTH = 6
+MAX_FILES = 200
 
 
 _CLEARING = frozenset({ev.IterationFinished, ev.LoopFinished, ev.LoopStarted, ev.LoopLost})
@@ -115,7 +117,7 @@ class Timeline:
         """Numbers of the entries that were replaced since the reader last cleared this set."""
         self._roots = roots
         self._with_times = with_times
-        self.changed_files = ChangedFiles(roots)
+        self._files: dict[str, FileChange] = {}
         self._deduplicator = Deduplicator()
         self._pending = PendingCalls()
         self._max_entries = max_entries
@@ -140,7 +142,12 @@ class Timeline:
             ev.TextDelta: self._text_delta,
             ev.AssistantText: self._assistant_text,
             ev.IterationStarted: self._iteration_started,
+            ev.IterationFinished: self._iteration_finished,
             ev.StepStarted: self._step_started,
+            ev.QuestionAsked: self._question_changed,
+            ev.QuestionAnswered: self._question_changed,
+            ev.GateStarted: self._gate_started,
+            ev.GateFinished: self._gate_finished,
             ev.GateChecked: self._gate_checked,
             ev.ToolStarted: self._tool_started,
             ev.ToolRewritten: self._tool_rewritten,
@@ -148,6 +155,11 @@ class Timeline:
             ev.ToolAllowed: self._tool_allowed,
             ev.ToolFinished: self._tool_finished,
         }
+
+    @property
+    def changed_files(self) -> tuple[FileChange, ...]:
+        """The files that the current iteration changed."""
+        return tuple(self._files.values())
 
     @property
     def live_text(self) -> str:
@@ -169,27 +181,12 @@ class Timeline:
 
     def feed(self, event: ev.Event) -> Entry | None:
         """Add an event, and return the entry that tells it; None if it says nothing new."""
-        kind = type(event)
-        self.changed_files.feed(event)
-        handler = self._handlers.get(kind)
         entry: Entry | None = None
-        if handler:
+        if handler := self._handlers.get(type(event)):
             entry = handler(event)
         elif self._deduplicator.is_news(event):
             entry = self._add_note(event)
-            if isinstance(event, ev.GateStarted):
-                self._claim_start = self.end - 1
-            elif isinstance(event, ev.GateFinished):
-                self._fold_claim(event)
-        if isinstance(event, ev.QuestionAsked | ev.QuestionAnswered):
-            for waiting in self._pending.calls_changed_by(event, self._open.values()):
-                self._open[waiting.call.tool_id] = waiting
-                self._replace(waiting)
-        elif isinstance(event, ev.IterationFinished):
-            heading = self.entry(self._last_heading)
-            if isinstance(heading, HeadingEntry) and self._heading_iteration == event.iteration:
-                self._replace(replace(heading, ended=event, files=self.changed_files.files))
-        if kind in _CLEARING:
+        if type(event) in _CLEARING:
             self._interrupt_open()
             self._live.clear()
             self._open.clear()
@@ -203,11 +200,22 @@ class Timeline:
         said["text"] = self._with_times(note.text, event.time)
         return self._add(NoteEntry(**said, number=self.end))
 
-    def _fold_claim(self, e: ev.GateFinished) -> None:
+    def _question_changed(self, e: ev.QuestionAsked | ev.QuestionAnswered) -> NoteEntry | None:
+        for waiting in self._pending.calls_changed_by(e, self._open.values()):
+            self._open[waiting.call.tool_id] = waiting
+            self._replace(waiting)
+        return self._add_note(e)
+
+    def _gate_started(self, e: ev.GateStarted) -> NoteEntry | None:
+        self._claim_start = self.end
+        return self._add_note(e)
+
+    def _gate_finished(self, e: ev.GateFinished) -> NoteEntry | None:
+        """Add the verdict on a claim; one that rejects it hides the checks before it."""
         start, self._claim_start = self._claim_start, None
-        verdict = self.entries[-1]
-        if e.passed or start is None or not isinstance(verdict, NoteEntry):
-            return
+        verdict = self._add_note(e)
+        if e.passed or start is None or verdict is None:
+            return verdict
         between = (self.entry(n) for n in range(max(start, self.first), verdict.number))
         hides = tuple(
             entry.number
@@ -225,6 +233,7 @@ class Timeline:
         self._replace(replace(verdict, text=text, more=more, hides=hides))
         self.folded.update(dict.fromkeys(hides, verdict.number))
         self.refused.append(verdict.number)
+        return verdict
 
     def _interrupt_open(self) -> None:
         """Mark open calls as interrupted, because no event will report their end."""
@@ -278,6 +287,7 @@ class Timeline:
         title = f"iteration {e.iteration}  {e.task_id}{named}".rstrip()
         number = self._pending_heading if self._heading_iteration == e.iteration else None
         right = f"attempt {e.attempt}" if e.attempt > 1 else ""
+        self._files.clear()
         self._last_heading = self.end if number is None else number
         heading = HeadingEntry(self._last_heading, title, right)
         if number is None:
@@ -288,6 +298,14 @@ class Timeline:
         if e.why:
             self._add(NoteEntry("note", "chosen", e.why, number=self.end))
         return heading
+
+    def _iteration_finished(self, e: ev.IterationFinished) -> NoteEntry | None:
+        for path in e.files_changed:
+            self._add_change(FileChange(path))
+        heading = self.entry(self._last_heading)
+        if isinstance(heading, HeadingEntry) and self._heading_iteration == e.iteration:
+            self._replace(replace(heading, ended=e, files=self.changed_files))
+        return self._add_note(e)
 
     def _step_started(self, e: ev.StepStarted) -> NoteEntry | None:
         if e.iteration != self._heading_iteration:  # a step before the work
@@ -348,6 +366,9 @@ class Timeline:
         result: dict[str, Any] = {"seconds": own, "output": e.output, "patch": e.patch}
         entry = self._update_call(e.tool_id, e.name, e.parent_id, state=state, **result)
         self._open.pop(e.tool_id, None)
+        if state is CallState.OK and entry.call.name in CHANGING:
+            path = renderer_for(entry.call).argument(entry.call)
+            self._add_change(FileChange(path, *lines_changed(entry.call)))
         size = len(entry.call.output) + len(entry.call.patch)
         size += sum(len(str(v)) for v in entry.call.input.values())
         self._details.append((entry.number, size))
@@ -361,6 +382,12 @@ class Timeline:
                 trimmed = old.call.trim(argument, excerpt_of(old.call))
                 self._replace(replace(old, call=trimmed))
         return entry
+
+    def _add_change(self, change: FileChange) -> None:
+        path, known = change.path, self._files.get(change.path, FileChange(change.path))
+        if path in self._files or len(self._files) < MAX_FILES:
+            added, removed = known.added + change.added, known.removed + change.removed
+            self._files[path] = FileChange(path, added, removed)
 
     def _depth(self, parent_id: str | None) -> int:
         if parent_id is None:

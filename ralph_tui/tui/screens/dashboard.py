@@ -195,7 +195,7 @@ class Dashboard(Screen[None], Searching, TaskPicker):
 
     def absorb(self, batch: Sequence[Event]) -> None:
         self.stream.absorb(batch)
-        self.files.files = self.stream.timeline.changed_files.files
+        self.files.files = self.stream.timeline.changed_files
 
     def show_banner(self) -> None:
         view, glyphs, keys = self.app.view, self.app.glyphs, self.app.keys
