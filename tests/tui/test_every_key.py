@@ -26,7 +26,7 @@ from ralph_tui.tui.screens.dialogs.command_palette import Palette
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
-from ralph_tui.tui.screens.dialogs.menu import TASK_LETTERS, TaskMenu
+from ralph_tui.tui.screens.dialogs.menu import TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.preview import UndoDialog
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog
@@ -295,7 +295,7 @@ def test_every_command_has_a_row() -> None:
 def test_the_task_menu_offers_each_command_by_its_letter() -> None:
     for row in DURING_A_RUN:
         if BY_NAME[row.name].within == "detail":
-            assert row.keys == (TASK_LETTERS[row.name],)
+            assert row.keys == (BY_NAME[row.name].letter,)
 
 
 @pytest.mark.costly

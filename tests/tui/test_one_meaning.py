@@ -12,7 +12,6 @@ from textual.dom import DOMNode
 import ralph_tui.tui
 from ralph_tui.tui.commands.registry import COMMANDS, EVERY, PAGE_COMMANDS, PAGES
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
-from ralph_tui.tui.screens.dialogs.menu import TASK_LETTERS
 from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
 from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval
 
@@ -107,7 +106,7 @@ LETTER = re.compile(r'ConfirmChoice\(\s*"([^"]+)", "[^"]+", "(\w+)"')
 
 def test_a_letter_of_a_menu_is_no_other_command() -> None:
     keys = {key: command.name for command in COMMANDS for key in command.keys}
-    letters = [(letter, name) for name, letter in TASK_LETTERS.items()]
+    letters = [(command.letter, command.name) for command in COMMANDS if command.letter]
     handlers = Path(ralph_tui.tui.__path__[0])
     for path in handlers.rglob("*.py"):
         for letter, value in LETTER.findall(path.read_text(encoding="utf-8")):

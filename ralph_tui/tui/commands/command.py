@@ -47,6 +47,7 @@ class Command:
         leads: Where it leads, which decides about keys typed right after its own.
         on_pages: Whether it works on a page as it does on the dashboard.
         within: The command whose menu offers it, if it has no key of its own.
+        letter: Its letter in the menu of a task; empty for commands that are not in it.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Command:
     leads: Leads = Leads.NOWHERE
     on_pages: bool = False
     within: str = ""
+    letter: str = ""
 
     def footer_label(self, now: CommandContext) -> str:
         return self.label(now) if self.label else self.footer

@@ -155,33 +155,33 @@ COMMANDS: tuple[Command, ...] = (
         leads=Leads.DIALOG, on_pages=True,
     ),
     Command(
+        "edit", ("e",), "Edit task",
+        "Change the selected task: text, criteria, dependencies, priority, tokens, model.",
+        "Task", disabled=availability.cannot_change,
+        leads=Leads.DIALOG, letter="e",
+    ),
+    Command(
         "skip", (), "Skip task",
         "Block the selected or the current task. Asks first. Retry queues it again.",
         "Task", disabled=availability.cannot_skip,
-        leads=Leads.DIALOG, within="detail",
+        leads=Leads.DIALOG, within="detail", letter="s",
     ),
     Command(
         "retry", (), "Retry task",
         "Reset the attempts of the selected blocked task and queue it again.",
         "Task", disabled=availability.cannot_retry,
-        leads=Leads.PLACE, within="detail",
+        leads=Leads.PLACE, within="detail", letter="t",
     ),
     Command(
         "hold", (), "Hold or release task",
         "Put a task on hold. If it is running, it stops and returns to the queue.",
         "Task", disabled=availability.cannot_hold,
-        leads=Leads.PLACE, within="detail",
+        leads=Leads.PLACE, within="detail", letter="h",
     ),
     Command(
         "model", (), "Choose the task's model", "Choose another model for the selected task.",
         "Task", disabled=availability.cannot_change,
-        leads=Leads.DIALOG, within="detail",
-    ),
-    Command(
-        "edit", ("e",), "Edit task",
-        "Change the selected task: text, criteria, dependencies, priority, tokens, model.",
-        "Task", disabled=availability.cannot_change,
-        leads=Leads.DIALOG,
+        leads=Leads.DIALOG, within="detail", letter="m",
     ),
     Command(
         "add", ("A",), "Add task",
@@ -199,7 +199,7 @@ COMMANDS: tuple[Command, ...] = (
         "split", (), "Split task",
         "Replace the selected task with several that are built in order.",
         "Task", disabled=availability.cannot_change,
-        leads=Leads.DIALOG, within="detail",
+        leads=Leads.DIALOG, within="detail", letter="S",
     ),
     Command(
         "replan", (), "Replan",
@@ -209,22 +209,22 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "sooner", ("shift+up",), "Move task up", "Move the selected task before the one above it.",
-        "Task", disabled=availability.cannot_change,
+        "Task", disabled=availability.cannot_change, letter="shift+up",
     ),
     Command(
         "later", ("shift+down",), "Move task down", "Move the selected task after the one below it.",
-        "Task", disabled=availability.cannot_change,
-    ),
-    Command(
-        "drop", (), "Drop task", "Remove the selected task from the plan. Asks first.",
-        "Task", disabled=availability.cannot_change,
-        leads=Leads.DIALOG, within="detail",
+        "Task", disabled=availability.cannot_change, letter="shift+down",
     ),
     Command(
         "undo", ("u",), "Undo task",
         "Restore the files from before the selected task, after showing what will change.",
         "Task", disabled=availability.cannot_undo,
-        leads=Leads.DIALOG,
+        leads=Leads.DIALOG, letter="u",
+    ),
+    Command(
+        "drop", (), "Drop task", "Remove the selected task from the plan. Asks first.",
+        "Task", disabled=availability.cannot_change,
+        leads=Leads.DIALOG, within="detail", letter="D",
     ),
     Command(
         "detail", ("enter",), "Open", "Open the menu of the selected task, or the selected entry in full.",

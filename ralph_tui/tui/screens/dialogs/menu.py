@@ -4,26 +4,11 @@ from collections.abc import Iterable
 
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.tui.commands.availability import CommandContext
-from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.commands.registry import BY_NAME
+from ralph_tui.tui.commands.registry import COMMANDS
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
 
 DETAILS = "details"
 """The entry that shows the task; all others are commands."""
-
-TASK_LETTERS = {
-    "edit": "e",
-    "skip": "s",
-    "retry": "t",
-    "hold": "h",
-    "model": "m",
-    "split": "S",
-    "sooner": "shift+up",
-    "later": "shift+down",
-    "undo": "u",
-    "drop": "D",
-}
-"""The commands in the task menu, in order, with their letters."""
 
 
 class TaskMenu(Confirm):
@@ -40,9 +25,10 @@ class TaskMenu(Confirm):
 def _entries(task: Task, now: CommandContext) -> Iterable[ConfirmChoice]:
     labels = {"hold": "Release" if task.held else "Hold", "retry": "Retry"}
     labels |= {"sooner": "Move up", "later": "Move down", "model": "Choose the model"}
-    for name, letter in TASK_LETTERS.items():
-        command: Command = BY_NAME[name]
-        label = labels.get(name, command.title.removesuffix(" task"))
+    for command in COMMANDS:
+        if not command.letter:
+            continue
+        label = labels.get(command.name, command.title.removesuffix(" task"))
         # A row has no room for the advice in a reason, and the title already names the task.
         reason = (
             command.disabled(now)
@@ -50,4 +36,4 @@ def _entries(task: Task, now: CommandContext) -> Iterable[ConfirmChoice]:
             .replace(f"Task {task.id} ", "It ", 1)
             .rstrip(".")
         )
-        yield ConfirmChoice(letter, label, name, not_now=reason)
+        yield ConfirmChoice(command.letter, label, command.name, not_now=reason)
