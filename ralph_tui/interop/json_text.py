@@ -17,8 +17,7 @@ MAX_VALUES = 1_000_000
 
 _REPAIR = "Restore the file or correct this place. To check it, run `python -m json.tool FILE`."
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
-_WORDS = {"true": True, "false": False, "null": None}
+_BETWEEN = re.compile(r"[\s:,]*")
 
 
 class JsonText:
@@ -32,6 +31,7 @@ class JsonText:
         self.source = source
         self.used: set[str] = set()
         """The keys that a getter was asked for."""
+        self._count = 0
         self._breaks = [found.start() for found in re.finditer("\n", source.text)]
         self.values = [self._value(start, end) for start, end in _parts(source.text)]
 
@@ -51,7 +51,8 @@ class JsonText:
     def _value(self, start: int, end: int) -> Any:
         text = self.source.text[start:end]
         try:
-            json.loads(text, parse_constant=_not_json, parse_float=str)
+            _DECODER.decode(text)
+            return self._located(start + len(text) - len(text.lstrip()))[0]
         except json.JSONDecodeError as error:
             if conflict := _CONFLICT.search(self.source.text):
                 what, hint = "a merge conflict", "Resolve it, then import again."
@@ -67,38 +68,34 @@ class JsonText:
         except ValueError as error:  # a constant such as NaN, or a number of thousands of digits
             at = start + max(text.find(str(error).split()[0]), 0)
             raise self.error(at, f"it is not valid JSON: {error}", _REPAIR) from error
-        return self._located(start, end)
 
-    def _located(self, begin: int, end: int) -> Any:
-        top = JsonList(begin)
-        open_: list[JsonObject | JsonList] = [top]
-        keys: list[str | None] = [None]
-        for count, token in enumerate(_TOKEN.finditer(self.source.text, begin, end)):
-            sign, holder, key = token[0], open_[-1], keys[-1]
-            if sign in ":,":
-                continue
-            if count > 2 * MAX_VALUES:
-                what = f"more than {MAX_VALUES:,} values"
-                raise self.error(token.start(), what, "Give the path of a plan file.")
-            if sign in "}]":
-                done = open_.pop()
-                keys.pop()
-                _place(open_[-1], keys[-1], done, (done.start, token.end()))
-                keys[-1] = None
-            elif sign in "{[":
-                open_.append(
-                    JsonObject(self, token.start()) if sign == "{" else JsonList(token.start())
-                )
-                keys.append(None)
-            elif isinstance(holder, JsonObject) and key is None:
-                keys[-1] = new = _scalar(sign)
-                if new in holder:
-                    what = f"the key {one_line(new, 60)!r} occurs twice"
-                    raise self.error(token.start(), what, "Remove one of the two.")
+    def _located(self, at: int) -> tuple[Any, int]:
+        """Read the value at a place of a valid text; return it with its end."""
+        text = self.source.text
+        self._count += 1
+        if self._count > MAX_VALUES:
+            what = f"more than {MAX_VALUES:,} values"
+            raise self.error(at, what, "Give the path of a plan file.")
+        if text[at] not in "{[":
+            value, end = _DECODER.raw_decode(text, at)
+            return (_without_surrogates(value) if isinstance(value, str) else value), end
+        found = JsonObject(self, at) if text[at] == "{" else JsonList(at)
+        at = _next(text, at + 1)
+        while text[at] not in "}]":
+            if isinstance(found, JsonObject):
+                raw, end = _DECODER.raw_decode(text, at)
+                if (key := _without_surrogates(raw)) in found:
+                    what = f"the key {one_line(key, 60)!r} occurs twice"
+                    raise self.error(at, what, "Remove one of the two.")
+                at = _next(text, end)
+                found[key], end = self._located(at)
+                found.places[key] = (at, end)
             else:
-                _place(holder, key, _scalar(sign), token.span())
-                keys[-1] = None
-        return top[0]
+                value, end = self._located(at)
+                found.append(value)
+                found.places.append((at, end))
+            at = _next(text, end)
+        return found, at + 1
 
 
 class JsonList(list[Any]):
@@ -228,28 +225,20 @@ def _parts(text: str) -> list[tuple[int, int]]:
     return [(0, len(text))]
 
 
-def _place(
-    holder: JsonObject | JsonList, key: str | None, value: Any, place: tuple[int, int]
-) -> None:
-    if isinstance(holder, JsonList):
-        holder.append(value)
-        holder.places.append(place)
-    elif key is not None:
-        holder[key] = value
-        holder.places[key] = place
+def _next(text: str, at: int) -> int:
+    between = _BETWEEN.match(text, at)
+    return between.end() if between else at
 
 
-def _scalar(token: str) -> Any:
-    if token[0] == '"':
-        value = json.loads(token) if "\\" in token else token[1:-1]
-        return re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", value)
-    if token in _WORDS:
-        return _WORDS[token]
-    return token if set(token) & set(".eE") else int(token)
+def _without_surrogates(text: str) -> str:
+    return re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
 
 
 def _not_json(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON value")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_not_json, parse_float=str)
 
 
 def _kind(value: Any) -> str:
