@@ -75,7 +75,7 @@ def load_settings(
     Args:
         overrides: Command line values by dotted key; None counts as not given.
     """
-    chosen = _effective_entries(root, overrides, environ, home)
+    chosen = effective_entries(root, overrides, environ, home)
     try:
         return Settings.model_validate(_as_tree(chosen))
     except ValidationError as error:
@@ -90,13 +90,8 @@ def value_sources(
     home: Path | None = None,
 ) -> Mapping[str, str]:
     """Return the source of each value: `default`, `/path/config.yaml:12`, a variable, or `command line`."""
-    chosen = _effective_entries(root, overrides, environ, home)
+    chosen = effective_entries(root, overrides, environ, home)
     return {key: chosen[key].where if key in chosen else DEFAULT for key in known_keys()}
-
-
-def unexpanded_values(root: Path) -> Mapping[str, object]:
-    chosen = _effective_entries(root, _NO_OVERRIDES, None, None)
-    return {key: entry.written for key, entry in chosen.items() if entry.written is not None}
 
 
 def short_source(source: str, root: Path) -> str:
@@ -117,11 +112,11 @@ def _home() -> Path | None:
         return None
 
 
-def _effective_entries(
+def effective_entries(
     root: Path,
-    overrides: Mapping[str, object],
-    environ: Mapping[str, str] | None,
-    home: Path | None,
+    overrides: Mapping[str, object] = _NO_OVERRIDES,
+    environ: Mapping[str, str] | None = None,
+    home: Path | None = None,
 ) -> dict[str, Entry]:
     given = os.environ if environ is None else environ
     files: dict[str, Entry] = {}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.config.load import load_settings, unexpanded_values
+from ralph_tui.config.load import effective_entries, load_settings
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.variable_references import (
     Reference,
@@ -91,7 +91,8 @@ def test_what_is_written_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("MOST", "7")
     monkeypatch.setenv("DIR", "src")
     load(tmp_path, SETTINGS, MOST="7", DIR="src")
-    found = unexpanded_values(tmp_path)
+    entries = effective_entries(tmp_path).items()
+    found = {key: entry.written for key, entry in entries if entry.written is not None}
     assert found["models.primary"] == "${MODEL:-opus}"
     assert found["phases.building.max_iterations"] == "${MOST}"
     assert set(found) == {

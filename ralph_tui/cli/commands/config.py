@@ -25,35 +25,27 @@ def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     """
     from itertools import groupby
 
-    from ralph_tui.config.load import (
-        load_settings,
-        short_source,
-        unexpanded_values,
-        value_sources,
-    )
-    from ralph_tui.config.setting_names import known_keys, topics
+    from ralph_tui.config.load import short_source
+    from ralph_tui.config.setting_names import topics
     from ralph_tui.config.template import plain_value, yaml_value
-    from ralph_tui.engine.control.change_settings import value_of
+    from ralph_tui.engine.control.change_settings import values_and_sources
 
     root = project_directory(project_root)
-    settings, sources, written = load_settings(root), value_sources(root), unexpanded_values(root)
-    values = {key: written.get(key, value_of(settings, key)) for key in known_keys()}
+    found = values_and_sources(root)
     if as_json:
         out_json(
             {
-                key: {
-                    "value": plain_value(value),
-                    "source": sources[key],
-                    "topic": topics()[key].name,
-                }
-                for key, value in values.items()
+                key: {"value": plain_value(value), "source": source, "topic": topics()[key].name}
+                for key, (value, source) in found.items()
             }
         )
         return
     rows: list[tuple[str, ...]] = []
     for name, keys in groupby(topics(), lambda key: topics()[key].name):
         rows += [("", "", ""), (name, "", "")]
-        rows += [(key, yaml_value(values[key]), short_source(sources[key], root)) for key in keys]
+        for key in keys:
+            value, source = found[key]
+            rows.append((key, yaml_value(value), short_source(source, root)))
     out_table(("SETTING", "VALUE", "FROM"), rows)
 
 

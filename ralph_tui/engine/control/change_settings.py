@@ -7,10 +7,11 @@ from typing import NamedTuple
 from ralph_tui.config.edit import with_setting
 from ralph_tui.config.load import (
     COMMAND_LINE,
+    DEFAULT,
     EffectiveSetting,
+    effective_entries,
     load_settings,
     short_source,
-    unexpanded_values,
     value_sources,
 )
 from ralph_tui.config.setting_names import description, is_mapping, known_keys
@@ -31,17 +32,25 @@ class SettingChange(NamedTuple):
     """The source that overrides the file, so that the change has no effect; otherwise empty."""
 
 
+def values_and_sources(root: Path) -> dict[str, tuple[object, str]]:
+    """Return the value of each setting, with its references to variables as written, and its source."""
+    settings, entries, found = load_settings(root), effective_entries(root), {}
+    for key in known_keys():
+        entry = entries.get(key)
+        value = value_of(settings, key) if entry is None or entry.written is None else entry.written
+        found[key] = (value, DEFAULT if entry is None else entry.where)
+    return found
+
+
 def effective(root: Path) -> tuple[EffectiveSetting, ...]:
-    settings, sources, written = load_settings(root), value_sources(root), unexpanded_values(root)
-    values = {key: written.get(key, value_of(settings, key)) for key in known_keys()}
     return tuple(
         EffectiveSetting(
             key,
             value if isinstance(value, str) else yaml_value(value),
-            short_source(sources[key], root),
+            short_source(source, root),
             description(key),
         )
-        for key, value in values.items()
+        for key, (value, source) in values_and_sources(root).items()
     )
 
 

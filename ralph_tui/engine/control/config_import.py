@@ -1,6 +1,6 @@
 """Import the settings of another loop: preview their translation, then write it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -67,9 +67,11 @@ class ConfigImport:
         self._old = read_text(self._config)
         text = "" if self._replaces else self._old
         was = {entry.key: entry.value for entry in parse_entries(text, self._config)}
-        left = list(found.left_out)
-        settings = _checked(found.settings, left)
-        self._steps = _checked_steps(found.steps, left)
+        left, refused = list(found.left_out), dict(_refusals(found))
+        for key, why in refused.items():
+            left.append(UntranslatedKey(key=key, reason=why.removeprefix(f"{key} ")))
+        settings = {key: value for key, value in found.settings.items() if key not in refused}
+        self._steps = {n: step for n, step in found.steps.items() if f"steps.{n}" not in refused}
         values: dict[str, object] = {**settings, **({"steps": self._steps} if self._steps else {})}
         shown = []
         for key, value in values.items():
@@ -148,26 +150,15 @@ def _translated(source: Path) -> ForeignConfig:
     return translate_wiggum(value) if form is ForeignTool.WIGGUM else translate_hybrid(value, lines)
 
 
-def _checked(settings: Mapping[str, object], left: list[UntranslatedKey]) -> dict[str, object]:
-    good: dict[str, object] = {}
-    for key, value in settings.items():
-        if why := _refusal({key: value}):
-            left.append(UntranslatedKey(key=key, reason=why.removeprefix(key).strip()))
-        else:
-            good[key] = value
-    return good
-
-
-def _checked_steps(
-    steps: Mapping[str, Mapping[str, object]], left: list[UntranslatedKey]
-) -> dict[str, Mapping[str, object]]:
-    good: dict[str, Mapping[str, object]] = {}
-    for name, step in steps.items():
-        if why := _refusal({"steps": {WORK: {}, **({} if name == WORK else {name: step})}}):
-            left.append(UntranslatedKey(key=f"steps.{name}", reason=why))
-        else:
-            good[name] = step
-    return good
+def _refusals(found: ForeignConfig) -> Iterator[tuple[str, str]]:
+    """Yield each setting and step that ralph refuses on its own, with the reason."""
+    tried: dict[str, dict[str, object]] = {
+        key: {key: given} for key, given in found.settings.items()
+    }
+    tried |= {f"steps.{n}": {"steps": {WORK: {}, n: step}} for n, step in found.steps.items()}
+    for key, values in tried.items():
+        if why := _refusal(values):
+            yield key, why
 
 
 def _refusal(values: Mapping[str, object]) -> str:
