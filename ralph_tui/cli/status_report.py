@@ -63,10 +63,11 @@ def _loop_text(documents: Documents, owner: Owner | None, killed: Owner | None) 
 def status_facts(project: Project, documents: Documents, owner: Owner | None) -> dict[str, str]:
     state, plan, breaker = documents.state, documents.plan, documents.breaker
     counts, lock = plan.counts(), LoopLock(project.layout)
+    ahead = plan if owner else plan.reset_stale()[0]  # as the next run begins
     by_status = ", ".join(
         f"{counts[s]} {s.value.replace('_', ' ')}" for s in TaskStatus if counts[s]
     )
-    current, following = plan.get_current_task(), plan.get_next_task()
+    current, following = ahead.get_current_task(), ahead.get_next_task()
     run = f"{'this' if owner else 'the last'} run"
     unverified = sum(task.is_unverified for task in plan.tasks)
     by_status += f" ({unverified} unverified)" if unverified else ""
@@ -82,7 +83,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         "phase": _phase(project, documents),
         "tasks": f"{plural(len(plan.tasks), 'task')}: {by_status}" if plan.tasks else "none yet",
         "current": f"{current.id}: {current.title}" if current else "",
-        "next": f"{following.id}: {following.title} ({why_chosen(plan, following)})"
+        "next": f"{following.id}: {following.title} ({why_chosen(ahead, following)})"
         if following
         else "",
         "blocked": _blocked(plan),
@@ -168,7 +169,8 @@ def status_json(
 ) -> dict[str, JsonValue]:
     """Return the project's status as a JSON object with stable fields."""
     state, plan = documents.state, documents.plan
-    current, following = plan.get_current_task(), plan.get_next_task()
+    ahead = plan if owner else plan.reset_stale()[0]  # as the next run begins
+    current, following = ahead.get_current_task(), ahead.get_next_task()
     return {
         "project": str(project.root),
         **({"feature": documents.feature} if documents.project.exists else {}),
