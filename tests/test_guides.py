@@ -35,6 +35,36 @@ PYTEST = (
 )
 MIXED = {"api/pyproject.toml": PYTEST, "web/package.json": package(test="vitest run")}
 
+BY_FILES = (
+    ("mvn -q test", "pom.xml"),
+    ("./gradlew test", "gradlew", "settings.gradle.kts"),
+    ("gradle test", "build.gradle"),
+    ("dotnet test", "Shop.sln", "Shop.csproj"),
+    ("deno test", "deno.jsonc"),
+    ("dart test", "pubspec.yaml", "test/a_test.dart"),
+    ("sbt test", "build.sbt"),
+    ("lein test", "project.clj", "test/a_test.clj"),
+    ("stack test", "stack.yaml"),
+    ("cabal test", "shop.cabal"),
+    ("dune test", "dune-project"),
+    ("rebar3 eunit", "rebar.config"),
+    ("gleam test", "gleam.toml"),
+    ("zig build test", "build.zig"),
+    ("crystal spec", "shard.yml", "spec/a_spec.cr"),
+    ("prove -lr t", "cpanfile", "t/a.t"),
+    ("meson setup build && meson test -C build", "meson.build", "tests/a.c"),
+    ("mix test", "mix.exs"),
+    ("swift test", "Package.swift"),
+    ("rake test", "Rakefile", "test/a_test.rb"),
+    ("bundle exec rspec", "Gemfile", "spec/a_spec.rb"),
+    ("vendor/bin/phpunit", "composer.json", "phpunit.xml"),
+    (
+        "cmake -B build && cmake --build build && ctest --test-dir build",
+        *("CMakeLists.txt", "tests/a.c"),
+    ),
+)
+"""Commands, and the files from which ralph finds each."""
+
 PROJECTS: dict[tuple[str, str], dict[str, str]] = {
     ("tests", "npm test"): {"package.json": package(test="vitest run")},
     ("types", "npm run typecheck"): {"package.json": package(typecheck="tsc")},
@@ -52,19 +82,9 @@ PROJECTS: dict[tuple[str, str], dict[str, str]] = {
     ("types", "cargo check"): {"Cargo.toml": ""},
     ("lint", "cargo clippy"): {"Cargo.toml": "", "clippy.toml": ""},
     ("format", "cargo fmt --check"): {"Cargo.toml": "", "rustfmt.toml": ""},
-    ("tests", "mvn -q test"): {"pom.xml": ""},
-    ("tests", "./gradlew test"): {"gradlew": ""},
-    ("tests", "mix test"): {"mix.exs": ""},
-    ("tests", "swift test"): {"Package.swift": ""},
-    ("tests", "rake test"): {"Rakefile": "", "test/a_test.rb": ""},
-    ("tests", "bundle exec rspec"): {"Gemfile": "", "spec/a_spec.rb": ""},
-    ("tests", "vendor/bin/phpunit"): {"composer.json": "{}", "phpunit.xml": ""},
-    ("tests", "cmake -B build && cmake --build build && ctest --test-dir build"): {
-        "CMakeLists.txt": "",
-        "tests/a.c": "",
-    },
     ("tests", "make test"): {"Makefile": "test:\n\ttrue\n"},
     ("lint", "just lint"): {"justfile": "lint:\n    true\n"},
+    **{("tests", command): dict.fromkeys(names, "") for command, *names in BY_FILES},
     ("tests", "(cd api && uv run pytest)"): MIXED,
     ("tests", "(cd web && npm test)"): MIXED,
 }
@@ -142,7 +162,8 @@ def test_every_setting_that_a_page_names_exists(page: Path) -> None:
     named = {
         name
         for name in NAMED.findall(page.read_text(encoding="utf-8"))
-        if name.split(".")[0] in roots and not name.endswith((".md", ".json", ".yaml", ".txt"))
+        if name.split(".")[0] in roots
+        and not name.endswith((".md", ".json", ".yaml", ".txt", ".zig", ".gradle", ".sbt"))
     }
     gone = set(GONE) if page.name in ("settings.md", "differences.md") else set()
     assert named - NAMES - SECTIONS == gone

@@ -4,6 +4,7 @@ Detection reads a few files, takes milliseconds and never runs the project's cod
 because an agent may add the first test at any time.
 """
 
+import fnmatch
 import re
 import shlex
 from collections.abc import Iterator
@@ -53,7 +54,29 @@ _BY_MANIFEST: dict[str, tuple[tuple[CheckKind, str, tuple[str, ...]], ...]] = {
         (CheckKind.LINT, "go vet ./...", ()),
     ),
     "pom.xml": ((CheckKind.TESTS, "mvn -q test", ()),),
-    "gradlew": ((CheckKind.TESTS, "./gradlew test", ()),),
+    "*.gradle*": (
+        (CheckKind.TESTS, "./gradlew test", ("gradlew",)),
+        (CheckKind.TESTS, "gradle test", ()),
+    ),
+    "build.sbt": ((CheckKind.TESTS, "sbt test", ()),),
+    "*.sln*": ((CheckKind.TESTS, "dotnet test", ()),),
+    "*.[cf]sproj": ((CheckKind.TESTS, "dotnet test", ()),),
+    "deno.json*": ((CheckKind.TESTS, "deno test", ()),),
+    "pubspec.yaml": ((CheckKind.TESTS, "dart test", ("test",)),),
+    "stack.yaml": ((CheckKind.TESTS, "stack test", ()),),
+    "*.cabal": ((CheckKind.TESTS, "cabal test", ()),),
+    "dune-project": ((CheckKind.TESTS, "dune test", ()),),
+    "project.clj": ((CheckKind.TESTS, "lein test", ("test",)),),
+    "rebar.config": ((CheckKind.TESTS, "rebar3 eunit", ()),),
+    "gleam.toml": ((CheckKind.TESTS, "gleam test", ()),),
+    "build.zig": ((CheckKind.TESTS, "zig build test", ()),),
+    "shard.yml": ((CheckKind.TESTS, "crystal spec", ("spec",)),),
+    "Makefile.PL": ((CheckKind.TESTS, "prove -lr t", ("t",)),),
+    "Build.PL": ((CheckKind.TESTS, "prove -lr t", ("t",)),),
+    "cpanfile": ((CheckKind.TESTS, "prove -lr t", ("t",)),),
+    "meson.build": (
+        (CheckKind.TESTS, "meson setup build && meson test -C build", ("test", "tests")),
+    ),
     "mix.exs": ((CheckKind.TESTS, "mix test", ()),),
     "Package.swift": ((CheckKind.TESTS, "swift test", ()),),
     "Rakefile": ((CheckKind.TESTS, "rake test", ("test",)),),
@@ -69,7 +92,7 @@ _BY_MANIFEST: dict[str, tuple[tuple[CheckKind, str, tuple[str, ...]], ...]] = {
         ),
     ),
 }
-"""The checks that a manifest determines, alone or with one of these files beside it; the first of a kind is used."""
+"""The checks that a manifest, by name or pattern, determines, alone or with one of these beside it; the first of a kind is used."""
 
 _PYTHON_TOOLS: dict[CheckKind, tuple[tuple[str, str], ...]] = {
     CheckKind.TESTS: (("pytest", "pytest"),),
@@ -227,23 +250,26 @@ def _checks_here(files: DirectoryFiles) -> ProjectChecks:
     commands: list[CheckCommand] = []
     for language in (_python_checks(project), _node_checks(files), *_manifest_checks(files)):
         firsts = {command.kind: command for command in reversed([*language])}
-        commands += [firsts[kind] for kind in CheckKind if kind in firsts]
+        lines = {command.command for command in commands}
+        found = (firsts[kind] for kind in CheckKind if kind in firsts)
+        commands += [one for one in found if one.command not in lines]
     kinds = {command.kind for command in commands}
     for tasks in recipe_tasks(files):
-        found = (tasks.check(kind, ("check",) * (kind is CheckKind.TESTS)) for kind in CheckKind)
-        commands += [one for one in found if one is not None and one.kind not in kinds]
+        named = (tasks.check(kind, ("check",) * (kind is CheckKind.TESTS)) for kind in CheckKind)
+        commands += [one for one in named if one is not None and one.kind not in kinds]
     return ProjectChecks(commands=tuple(commands), python=project.manager)
 
 
 def _manifest_checks(files: DirectoryFiles) -> Iterator[list[CheckCommand]]:
     names = files.names()
-    for manifest, rows in _BY_MANIFEST.items():
+    for pattern, rows in _BY_MANIFEST.items():
         runner = rows[0][1].split()[0]
+        manifests = tuple(fnmatch.filter(names, pattern)[:1])
         yield [
             check(kind, command, runner, file)
             for kind, command, needs in rows
-            for file in [one for one in needs or (manifest,) if one in names][:1]
-            if manifest in names
+            for file in [one for one in needs or manifests if one in names][:1]
+            if manifests
         ]
 
 
@@ -330,11 +356,12 @@ def _file_with(
 
 
 def _sub_projects(files: DirectoryFiles) -> tuple[str, ...]:
-    manifests = {"pyproject.toml", "setup.py", "package.json", *_BY_MANIFEST}
+    known = ("pyproject.toml", "setup.py", "package.json", *_BY_MANIFEST)
+    manifest = re.compile("|".join(map(fnmatch.translate, known)))
     nested = (f"{nest}/{name}" for nest in _PROJECT_PARENTS for name in files.names(nest))
     named = ((path, path.rpartition("/")[2]) for path in (*files.names(), *nested))
     paths = (path for path, n in named if not n.startswith(".") and n not in _NEVER_PROJECTS)
-    found = (path for path in paths if not manifests.isdisjoint(files.names(path)))
+    found = (path for path in paths if any(map(manifest.fullmatch, files.names(path))))
     return tuple(islice(found, MOST_SUB_PROJECTS))
 
 
