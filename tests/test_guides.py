@@ -163,7 +163,7 @@ def test_every_setting_that_a_page_names_exists(page: Path) -> None:
         name
         for name in NAMED.findall(page.read_text(encoding="utf-8"))
         if name.split(".")[0] in roots
-        and not name.endswith((".md", ".json", ".yaml", ".txt", ".zig", ".gradle", ".sbt"))
+        and not name.endswith((".md", ".json", ".yaml", ".txt", ".zig", ".gradle", ".sbt", ".clj"))
     }
     gone = set(GONE) if page.name in ("settings.md", "differences.md") else set()
     assert named - NAMES - SECTIONS == gone
