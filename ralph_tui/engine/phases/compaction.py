@@ -10,10 +10,11 @@ from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import End, complete_end
-from ralph_tui.engine.phases.phase_session import PhaseWork, run_session
+from ralph_tui.engine.phases.phase_session import run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets, fenced
 from ralph_tui.engine.session.spec import compaction_spec
+from ralph_tui.engine.session.supervisor import SessionWork
 from ralph_tui.store.project import Project
 
 MAX_UNCOMPACTED = 60
@@ -56,7 +57,7 @@ async def compact(run: RunContext) -> End:
     own.spec_for = lambda usd: compaction_spec(run.spec_for(usd))
     taken = await asyncio.to_thread(learnings_to_shorten, run.project)
     compaction = _ShorterList(run.project, taken)
-    work = PhaseWork(
+    work = SessionWork(
         prompt=_prompt(taken),
         why="shortening the learnings",
         missing=compaction.missing,

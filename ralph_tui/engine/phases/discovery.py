@@ -23,8 +23,9 @@ from ralph_tui.engine.decisions.ask_person import (
     withdraw_open_questions,
 )
 from ralph_tui.engine.phases.opening_prompts import prompt_of_discovery
-from ralph_tui.engine.phases.phase_session import PhaseWork, run_session
+from ralph_tui.engine.phases.phase_session import run_session
 from ralph_tui.engine.prompts.prompts import bullets
+from ralph_tui.engine.session.supervisor import SessionWork
 from ralph_tui.store.project import Documents
 
 
@@ -147,7 +148,7 @@ async def _run_session(run: RunContext, feedback: str) -> End | None:
         may_ask=may_ask(run.request, run.settings),
     )
     why = "you requested changes" if feedback else "writing the specs for the request"
-    work = PhaseWork(prompt, why, partial(missing_specs, run), handlers={}, asking=asking)
+    work = SessionWork(prompt, why, partial(missing_specs, run), handlers={}, asking=asking)
     end = await run_session(run, work)
     if asking.unanswered:
         waited = run.settings.limits.ask_timeout_seconds if run.request.interactive else 0

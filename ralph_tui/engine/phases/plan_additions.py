@@ -13,10 +13,11 @@ from ralph_tui.engine.control.request import Addition
 from ralph_tui.engine.core.outcome import End, complete_end
 from ralph_tui.engine.decisions.ask_person import clear_decision, with_approval
 from ralph_tui.engine.phases.opening_prompts import prompt_of_additions
-from ralph_tui.engine.phases.phase_session import Handler, PhaseWork, run_session
+from ralph_tui.engine.phases.phase_session import run_session
 from ralph_tui.engine.phases.planning import decide_plan, take_tasks
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
+from ralph_tui.engine.session.supervisor import Handler, SessionWork
 from ralph_tui.store.project import Documents
 
 _NOT_YET = "Nothing was added yet. Submit the new tasks with ralph_submit_plan."
@@ -83,7 +84,7 @@ class _Additions:
             "ralph_submit_plan": self._submit,
             "ralph_add_task": _one_at_a_time,
         }
-        return await run_session(run, PhaseWork(prompt, why, self._missing, handlers))
+        return await run_session(run, SessionWork(prompt, why, self._missing, handlers))
 
     async def remove_added(self) -> None:
         """Remove the rejected tasks from the plan, and clear the decision."""

@@ -22,9 +22,10 @@ from ralph_tui.engine.decisions.ask_person import (
 )
 from ralph_tui.engine.phases.build_loop import require_workable, take_baseline
 from ralph_tui.engine.phases.opening_prompts import prompt_of_planning
-from ralph_tui.engine.phases.phase_session import Handler, PhaseWork, run_session
+from ralph_tui.engine.phases.phase_session import run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
+from ralph_tui.engine.session.supervisor import Handler, SessionWork
 from ralph_tui.engine.verification.coverage import (
     allowing_unverified,
     uncovered,
@@ -179,7 +180,7 @@ async def _run_session(run: RunContext, feedback: str) -> End | None:
     )
     why = "you requested changes" if feedback else "making a plan from the specs"
     handlers: dict[str, Handler] = {"ralph_submit_plan": submit, "ralph_add_task": add}
-    return await run_session(run, PhaseWork(prompt, why, missing, handlers))
+    return await run_session(run, SessionWork(prompt, why, missing, handlers))
 
 
 async def take_tasks(

@@ -24,9 +24,10 @@ from ralph_tui.engine.control.approved_content import Content, changes, result_c
 from ralph_tui.engine.core.outcome import End, complete_end, stopped_end, unverified_clause
 from ralph_tui.engine.decisions.ask_person import clear_decision, decide
 from ralph_tui.engine.phases.opening_prompts import prompt_of_validation
-from ralph_tui.engine.phases.phase_session import PhaseWork, run_session
+from ralph_tui.engine.phases.phase_session import run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
+from ralph_tui.engine.session.supervisor import SessionWork
 from ralph_tui.store.project import Documents, Project
 
 MAX_SEEN = 100
@@ -264,7 +265,7 @@ async def _report(run: RunContext, number: int) -> ValidationReport | End:
         end = await run.limits.reason_to_stop()
         if end is not None:
             return end
-        work = PhaseWork(
+        work = SessionWork(
             prompt=await asyncio.to_thread(
                 prompt_of_validation, run.project, run.docs, report, specs
             ),

@@ -1,7 +1,8 @@
 """Supervise an agent session: judge its tool calls, decide when a turn ends, and remind the model."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
@@ -17,11 +18,14 @@ from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AfterTool, QuestionReply, Supervisor
 from ralph_tui.engine.core.usage_meter import UsageMeter
+from ralph_tui.engine.decisions.ask_person import QuestionChannel
 from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.limits.rate_limiter import RateLimiter
+from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import reminder
 from ralph_tui.engine.prompts.subagents import SubAgentRules
 from ralph_tui.engine.safety.agents_md_guard import AgentsMdGuard
+from ralph_tui.engine.session.learnings import record_learning
 from ralph_tui.engine.session.task_tools import TaskTools
 from ralph_tui.engine.session.task_tracker import TaskTracker
 from ralph_tui.engine.verification.failure_report import receipt_text
@@ -31,6 +35,15 @@ HANDOFF_TOOL = "mcp__ralph__ralph_update_memory"
 
 TEST_COMMAND = re.compile(r"\b(?:pytest|unittest|tox|nox)\b")
 TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
+
+
+Handler = Callable[[rt.ToolInput], Awaitable[ToolAnswer]]
+OnOutput = Callable[[ToolCall, ToolOutput], Awaitable[None]]
+
+Missing = Callable[[], Awaitable[str | None]]
+"""Returns what is still missing, as an instruction to the model; None if the work is complete."""
+
+MAX_REMINDERS = 3
 
 
 class SessionSupervisor(Supervisor):
@@ -50,6 +63,7 @@ class SessionSupervisor(Supervisor):
         self._permissions = CallPermissions(run, task_id)
         self._sub_agents = SubAgentRules()
         self._rate_limiter = RateLimiter(run)
+        self._agents_file = AgentsMdGuard(run.project.layout.agents_md)
 
     # Defaults that a subclass may override.
 
@@ -68,7 +82,7 @@ class SessionSupervisor(Supervisor):
     def report_edits(self) -> None: ...
 
     def session_verdict(self, call: ToolCall) -> Verdict | None:
-        return self._sub_agents.review(call)
+        return self._sub_agents.review(call) or self._agents_file.review(call)
 
     def record_allowed(self, call: ToolCall) -> None: ...
 
@@ -131,6 +145,85 @@ class SessionSupervisor(Supervisor):
         return AfterTool(note="\n".join(filter(None, (wrap_up, *self.notes(call)))))
 
 
+@dataclass(frozen=True)
+class SessionWork:
+    """What a session without a task works on, in a phase or a step.
+
+    Attributes:
+        why: The reason for the session, for the person.
+        handlers: Answer `ralph_*` tools of this work alone; one that submits the result ends the turn.
+        asking: Asks the person the model's questions; None if no one is asked.
+        findings: Counts the findings that a finished phase sends back to building.
+    """
+
+    prompt: str
+    why: str
+    missing: Missing
+    handlers: Mapping[str, Handler]
+    asking: QuestionChannel | None = None
+    on_output: OnOutput | None = None
+    findings: Callable[[], int] = lambda: 0
+
+
+class WorkSupervisor(SessionSupervisor):
+    """Supervises the agent in a session without a task."""
+
+    def __init__(self, run: RunContext, work: SessionWork) -> None:
+        super().__init__(run)
+        self._work = work
+        self._handlers = {
+            "ralph_append_learning": self._learn,
+            "ralph_get_plan_summary": self._summarize_plan,
+            **work.handlers,
+        }
+        self._reminders = 0
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether a question was left open because no one is there to answer it."""
+        return self._work.asking is not None and bool(self._work.asking.unanswered)
+
+    @property
+    def waiting_for_person(self) -> bool:
+        asking = self._work.asking
+        return (asking is not None and asking.waiting) or super().waiting_for_person
+
+    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
+        given = rt.parse(name, arguments)
+        if isinstance(given, ToolAnswer):
+            return given
+        if (handler := self._handlers.get(name)) is None:
+            return rt.error(f"{type(given).__name__} is not used here.")
+        return await handler(given)
+
+    async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
+        """End the turn after the tool that submits the result, if nothing is missing."""
+        if self._work.on_output is not None and output != ToolOutput():
+            await self._work.on_output(call, output)
+        submits = call.name.startswith("mcp__ralph__ralph_submit_")
+        return "The phase is complete." if submits and await self._work.missing() is None else ""
+
+    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
+        if self._work.asking is None:
+            return QuestionReply(refused="Questions are not possible here. Decide yourself.")
+        return await self._work.asking.ask(questions)
+
+    async def on_stop(self, last_message: str) -> str | None:
+        """Remind the model of what the phase still lacks, up to `MAX_REMINDERS` times."""
+        del last_message
+        if self._reminders >= MAX_REMINDERS or self.ending:
+            return None
+        self._reminders += 1
+        return await self._work.missing()
+
+    async def _learn(self, given: rt.ToolInput) -> ToolAnswer:
+        assert isinstance(given, rt.Learning)
+        return await record_learning(self._run, given, may_edit=False)
+
+    async def _summarize_plan(self, _: rt.ToolInput) -> ToolAnswer:
+        return rt.plan_summary(self._run.docs.plan)
+
+
 class TaskSupervisor(SessionSupervisor):
     """Supervises the agent while it works on one task."""
 
@@ -143,7 +236,6 @@ class TaskSupervisor(SessionSupervisor):
         self.denied = ""
         self._ran_tests = False
         self._reminded = False
-        self._agents_file = AgentsMdGuard(run.project.layout.agents_md)
 
     @property
     def tests_only(self) -> bool:
@@ -170,7 +262,7 @@ class TaskSupervisor(SessionSupervisor):
                 reason="This session is being handed off",
                 instead="Call ralph_update_memory with the summary, then stop.",
             )
-        return super().session_verdict(call) or self._agents_file.review(call)
+        return super().session_verdict(call)
 
     def record_allowed(self, call: ToolCall) -> None:
         """Record the file that a call writes, and whether it runs tests."""

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from importlib.metadata import entry_points
 from inspect import iscoroutinefunction
 
-from pydantic import JsonValue
-
 from ralph_tui.config.step_settings import (
     AGENT,
     BUILT_IN,
@@ -17,24 +15,19 @@ from ralph_tui.config.step_settings import (
     WORK,
     StepSettings,
 )
-from ralph_tui.domain.documents.questions import Question
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.run.steps import StepOutcome
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
-from ralph_tui.engine.context import RunContext, session_meter
+from ralph_tui.engine.context import session_meter
 from ralph_tui.engine.control.step_records import step_text
-from ralph_tui.engine.core.ports import QuestionReply, TurnEnded
+from ralph_tui.engine.core.ports import TurnEnded
 from ralph_tui.engine.core.usage_meter import UsageMeter
-from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import section
-from ralph_tui.engine.safety.agents_md_guard import AgentsMdGuard
 from ralph_tui.engine.session.iteration_result import IterationResult, session_record
-from ralph_tui.engine.session.learnings import record_learning
 from ralph_tui.engine.session.spec import step_spec
-from ralph_tui.engine.session.supervisor import SessionSupervisor
+from ralph_tui.engine.session.supervisor import SessionWork, WorkSupervisor
 from ralph_tui.engine.session.turns import Conversation, InterruptReason, describe_interrupt
 from ralph_tui.engine.steps.step_type import (
     RunStep,
@@ -51,34 +44,6 @@ FAILED_MARK = "STEP FAILED:"
 """The model's last message begins with this mark if it could not do the step."""
 
 _BY_PERSON = (InterruptReason.STOP, InterruptReason.PAUSE)
-
-
-class StepSupervisor(SessionSupervisor):
-    """Supervises the agent in a step, which has no task and asks no one."""
-
-    def __init__(self, run: RunContext) -> None:
-        super().__init__(run)
-        self._agents_file = AgentsMdGuard(run.project.layout.agents_md)
-
-    def session_verdict(self, call: ToolCall) -> Verdict | None:
-        return super().session_verdict(call) or self._agents_file.review(call)
-
-    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
-        """Record a learning; a step has no other `ralph_*` tool."""
-        given = rt.parse(name, arguments)
-        if isinstance(given, ToolAnswer):
-            return given
-        if not isinstance(given, rt.Learning):
-            return rt.error("This tool is not available, because a step has no task.")
-        return await record_learning(self._run, given, may_edit=False)
-
-    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        del questions
-        return QuestionReply(refused="Questions are not possible in a step. Decide yourself.")
-
-    async def on_stop(self, last_message: str) -> str | None:
-        del last_message
-        return None
 
 
 async def run_session(job: StepJob) -> StepResult:
@@ -99,9 +64,11 @@ async def run_session(job: StepJob) -> StepResult:
         job.settings.model,
     )
     seconds = job.settings.timeout_seconds
+    work = SessionWork(prompt + position(job), f"step {job.name}", _nothing_missing, handlers={})
+    supervisor = WorkSupervisor(run, work)
     await run.gate.begin("", tasks)
-    async with Conversation(run, StepSupervisor(run), spec, meter, seconds=seconds) as conversation:
-        ended = await conversation.run_turn(prompt + position(job))
+    async with Conversation(run, supervisor, spec, meter, seconds=seconds) as conversation:
+        ended = await conversation.run_turn(work.prompt)
     await conversation.session.close()
     await run.gate.end()
     result = _result(ended, conversation.interrupted, meter, seconds)
@@ -114,6 +81,9 @@ async def run_session(job: StepJob) -> StepResult:
     if conversation.interrupted is InterruptReason.COST:
         result = result.model_copy(update={"end": await job.run.limits.reason_to_refuse_session()})
     return result.model_copy(update={"cost_usd": used.cost_usd, "tokens": used.tokens})
+
+
+async def _nothing_missing() -> None: ...
 
 
 def position(job: StepJob) -> str:
