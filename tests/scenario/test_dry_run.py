@@ -1,7 +1,7 @@
 """A dry run tells what the next real run does, by name, number and character; and leaves the disk alone."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,17 +9,12 @@ from pydantic import JsonValue
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.domain.project_state import ApprovalKind, Phase
-from ralph_tui.engine.control.approved_content import plan_content
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.request import OwnPrompt, RunRequest
 from ralph_tui.engine.core.ports import Agent
 from ralph_tui.engine.core.services import RunServices
-from ralph_tui.engine.decisions.ask_person import requested, with_approval
 from ralph_tui.engine.run.dry_run import NextRun, look_ahead
-from ralph_tui.store.io.files import utc_now
-from ralph_tui.store.project import Documents, Project
+from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 from tests.harness.model import answered, serving
 from tests.harness.projects import ALWAYS_GREEN, make_project, task
@@ -156,76 +151,6 @@ async def test_the_prompt_of_discovery_is_exact(tmp_path: Path) -> None:
         )
         requests = [_texts(one.body) for one in server.requests if "messages" in one.body]
     assert any(told.prompt in texts for texts in requests)
-
-
-def _complete(docs: Documents) -> Documents:
-    return docs.replacing(plan=docs.plan.with_task("a", status=TaskStatus.COMPLETE))
-
-
-def _blocked(docs: Documents) -> Documents:
-    plan = docs.plan.with_task("a", status=TaskStatus.BLOCKED, blockers=("No key.",))
-    return docs.replacing(plan=plan)
-
-
-def _undecided(docs: Documents) -> Documents:
-    asked = requested(ApprovalKind.PLAN, "1 task", plan_content(docs.plan), utc_now())
-    return with_approval(docs, asked)
-
-
-def _rejected(docs: Documents) -> Documents:
-    asked = requested(ApprovalKind.PLAN, "1 task", plan_content(docs.plan), utc_now())
-    no = asked.model_copy(update={"approved": False, "reason": "Too big."})
-    return with_approval(docs, no)
-
-
-def _spent(docs: Documents) -> Documents:
-    return docs.with_state(total_cost_usd=999.0)
-
-
-@pytest.mark.parametrize(
-    ("change", "status"),
-    [(_complete, 0), (_blocked, 1), (_undecided, 4), (_rejected, 1), (_spent, 1)],
-)
-async def test_a_run_that_would_end_at_once_is_told_with_its_words_and_status(
-    tmp_path: Path, change: Callable[[Documents], Documents], status: int
-) -> None:
-    project = make_project(tmp_path, [task("a")])
-    Project(project).transact(change)
-    told = await dry(project, BUILD)
-    async with serving(scenario(finishes("a"))) as server:
-        run = await play(project, server, request=BUILD)
-        assert not answered(server)
-    assert (told.status, run.end.exit_code) == (status, status)
-    assert run.end.reason.rstrip(".") in told.first
-    assert told.hint == run.end.hint
-    assert told.prompt is None
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        {"tasks": [task("a", dependencies=["b"]), task("b", dependencies=["a"])]},
-        {"tasks": []},
-        {"tasks": [task("a")], "backpressure": ["detected"]},
-        {
-            "tasks": [task("a")],
-            "config": {"steps": {"s": {"type": "agent", "prompt": "no.md"}, "work": {}}},
-        },
-        {"tasks": [task("a")], "config": {"git": {"commit": "task"}}},
-    ],
-)
-async def test_a_run_that_would_be_refused_is_refused_in_the_same_words(
-    tmp_path: Path, case: dict[str, object]
-) -> None:
-    project = make_project(tmp_path, **case)  # type: ignore[arg-type]  # each is one of its parameters
-    before = contents(tmp_path)
-    with pytest.raises(RalphError) as told:
-        await dry(project, BUILD)
-    assert contents(tmp_path) == before
-    async with serving(scenario(finishes("a"))) as server:
-        with pytest.raises(RalphError) as refused:
-            await play(project, server, request=BUILD)
-    assert (told.value.message, told.value.hint) == (refused.value.message, refused.value.hint)
 
 
 def test_the_command_needs_no_login_and_writes_nothing(

@@ -18,6 +18,7 @@ What follows further in is what happened: the lines that a person reads without 
 
 import asyncio
 import inspect
+import os
 import re
 import shlex
 from asyncio.subprocess import PIPE, STDOUT
@@ -184,9 +185,14 @@ def put_in_place_of_the_cli(line: Line, replay: Replay) -> None:
     replay.patches.setattr(process, "bundled_cli", lambda: cli)
 
 
+def set_variable(line: Line, replay: Replay) -> None:
+    value = line.data.decode().replace("ROOT", str(replay.root))
+    replay.patches.setenv(line.name, os.path.expandvars(value))
+
+
 ARRANGES: dict[str, Callable[[Line, Replay], None]] = {
     "set": lambda line, replay: replay.settings.update({line.name: yaml.safe_load(line.data)}),
-    "env": lambda line, replay: replay.patches.setenv(line.name, line.data.decode()),
+    "env": set_variable,
     "patch": lambda line, replay: replay.patches.setattr(line.name, yaml.safe_load(line.data)),
     "cli": put_in_place_of_the_cli,
     "model": lambda line, replay: replay.add(script(line.rest)),

@@ -7,14 +7,13 @@ import psutil
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.errors import LockedError
 from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.engine.safety.processes import SESSION_MARK
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
-from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
+from tests.scenario.running import Run, play
 
 
 def once(script: str) -> str:
@@ -92,21 +91,3 @@ def marked_children() -> list[psutil.Process]:
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
     return found
-
-
-@pytest.mark.usefixtures("played_cli")
-async def test_a_second_loop_is_refused_and_names_the_first(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
-
-    async def second(run: Run) -> None:
-        await run.until_told(ev.SessionStarted)
-        async with serving(scenario(finishes("a"))) as other:
-            with pytest.raises(LockedError) as refused:
-                await play(project, other)
-            assert not other.requests
-        assert str(psutil.Process().pid) in str(refused.value)
-        let_go(project)
-
-    async with serving(scenario(finishes("a"))) as server:
-        run = await play(project, server, meanwhile=second)
-    assert run.end.exit_code == 0
