@@ -8,17 +8,15 @@ import typer
 
 from ralph_tui.cli.console import note
 from ralph_tui.cli.options import Headless, ProjectRoot, examples
-from ralph_tui.cli.project_lookup import find_project, owner_of
+from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.cli.printer import Printer
+    from ralph_tui.store.lock import Owner
     from ralph_tui.store.project import Project
 
 app = typer.Typer()
-
-OWNER_SECONDS = 1.0
-"""How often to check, while no event arrives, that the loop's process still exists."""
 
 
 @app.command(epilog=examples("ralph attach", "ralph attach --json"))
@@ -61,47 +59,33 @@ def attach(
     show = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)
     found = last_run(project.layout.events)
     try:
-        asyncio.run(_follow(project, found[0] if found else 0, show))
+        asyncio.run(_follow(project, owner, found[0] if found else 0, show))
     except KeyboardInterrupt:
         note("Detached. The loop continues.")
 
 
-async def _follow(project: "Project", start: int, show: "Printer") -> None:
+async def _follow(project: "Project", owner: "Owner", start: int, show: "Printer") -> None:
     """Show the events of a run from its start to its end."""
-    import asyncio
-
-    from ralph_tui.domain.events import Event, LoopFinished
+    from ralph_tui.domain.events import LoopFinished
+    from ralph_tui.engine.run.observer import owner_is_not, run_until
     from ralph_tui.store.journal.journal import read_events, tail_events
+    from ralph_tui.store.lock import LoopLock
 
-    events: asyncio.Queue[tuple[int, Event]] = asyncio.Queue(maxsize=1000)
-    shown = start
+    path, shown, is_over = project.layout.events, start, False
 
-    async def pump() -> None:
-        async with contextlib.aclosing(tail_events(project.layout.events, shown)) as found:
-            async for item in found:
-                await events.put(item)
+    async def tail() -> None:
+        nonlocal shown, is_over
+        async with contextlib.aclosing(tail_events(path, start)) as found:
+            async for offset, event in found:
+                show(event)
+                shown = offset
+                if is_over := isinstance(event, LoopFinished):
+                    return
 
-    pumping = asyncio.create_task(pump())
-    try:
-        while True:
-            try:
-                async with asyncio.timeout(OWNER_SECONDS):
-                    shown, event = await events.get()
-            except TimeoutError:
-                if pumping.done():
-                    await pumping
-                if await asyncio.to_thread(owner_of, project) is None:
-                    break
-                continue
-            show(event)
-            if isinstance(event, LoopFinished):
-                return
-    finally:
-        pumping.cancel()
-        await asyncio.wait([pumping])
-    # The process is gone, but its last events may not have been read yet.
-    for _, event in read_events(project.layout.events, shown):
+    await run_until(owner_is_not(LoopLock(project.layout), owner), tail())
+    # The process may be gone although its last events have not been read yet.
+    for _, event in () if is_over else read_events(path, shown):
         show(event)
-        if isinstance(event, LoopFinished):
-            return
-    note("the loop ended without a final event.")
+        is_over = is_over or isinstance(event, LoopFinished)
+    if not is_over:
+        note("the loop ended without a final event.")

@@ -110,7 +110,7 @@ class _ProjectWatcher:
             self._sink(LoopLost(pid=gone.pid))
             self._project_state = self._new_project_state()
         if owner is None:
-            await _run_until(_owner_is_not(self._lock, None), self._watch_documents())
+            await run_until(owner_is_not(self._lock, None), self._watch_documents())
         else:
             await self._follow(owner)
 
@@ -137,7 +137,7 @@ class _ProjectWatcher:
         self._problem = ""
         self._followed_owner = owner
         self._sink(LoopFound(pid=owner.pid, host=owner.host, since=owner.since))
-        await _run_until(_owner_is_not(self._lock, owner), self._tail(path, self._position))
+        await run_until(owner_is_not(self._lock, owner), self._tail(path, self._position))
 
     async def _tail(self, path: Path, position: _JournalPosition) -> None:
         async with contextlib.aclosing(tail_events(path, position.offset)) as found:
@@ -190,12 +190,12 @@ def _size(path: Path) -> int:
         return 0
 
 
-async def _owner_is_not(lock: LoopLock, owner: Owner | None) -> None:
+async def owner_is_not(lock: LoopLock, owner: Owner | None) -> None:
     while await asyncio.to_thread(lock.owner) == owner:  # noqa: ASYNC110 - no other process tells us
         await asyncio.sleep(OWNER_SECONDS)
 
 
-async def _run_until(condition: Work, work: Work) -> None:
+async def run_until(condition: Work, work: Work) -> None:
     tasks = (asyncio.create_task(work), asyncio.create_task(condition))
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
