@@ -17,7 +17,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.present.events.run_result import exit_summary, next_step, result_facts
+from ralph_tui.present.events.run_result import exit_summary, result_facts
 from ralph_tui.present.sections.history_table import forecast_of, totals
 from ralph_tui.present.sections.report_pages import report_markdown
 from ralph_tui.present.sections.run_report import RunReport
@@ -133,7 +133,7 @@ def test_the_page_runs_nothing_loads_nothing_and_tells_no_secret(project: Path) 
 def test_the_report_says_what_the_screen_and_the_shell_say(project: Path) -> None:
     page = inside("report", cwd=project).stdout
     plan = Project(project).load().plan
-    facts = {**result_facts(plan.tasks, ENDED), "Next": next_step(plan.tasks, ENDED)}
+    facts = result_facts(plan.tasks, ENDED)
     result = page.partition("## Result")[2].partition("##")[0]
     assert "Stopped by you." in result
     said = re.findall(r"- \*\*(.+):\*\* (.*)", result)

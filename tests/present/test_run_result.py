@@ -103,7 +103,8 @@ def test_a_stopped_run_says_what_happened_and_what_to_do() -> None:
 
 def test_a_run_that_did_nothing_claims_nothing() -> None:
     nothing = ev.LoopFinished(status=LoopStatus.STOPPED, reason="stopped", exit_code=130)
-    assert result_facts((), nothing) == {"Cost": "$0.00, 0 iterations, 0s"}
+    left = "`ralph status` shows what is left."
+    assert result_facts((), nothing) == {"Cost": "$0.00, 0 iterations, 0s", "Next": left}
 
 
 def test_hostile_ids_and_commands_stay_on_their_line() -> None:

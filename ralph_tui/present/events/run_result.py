@@ -1,6 +1,6 @@
 """The result of a run in words, for the dashboard, the shell, the log and the report. Pure functions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.formatting import duration, plural, shortlist
@@ -22,7 +22,7 @@ _BASES = {
 
 
 def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[str, str]:
-    """Return what was built, how it was verified, what it cost and how to try it, by label.
+    """Return what was built, how it was verified, what it cost, how to try it and what to do next, by label.
 
     Labels without a value are left out.
 
@@ -58,6 +58,7 @@ def result_facts(tasks: Iterable[Task], finished: LoopFinished | None) -> dict[s
         "Cost": ", ".join(took),
         "Per task": shortlist(costs, MOST_LISTED) if len(costs) > 1 else "",
         "Try it": one_line(finished.start_command, 200) if finished else "",
+        "Next": _next_step(listed, finished) if finished else "",
     }
     return {label: text for label, text in facts.items() if text}
 
@@ -69,8 +70,6 @@ def _named(names: Iterable[str]) -> str:
 def exit_summary(view: LoopView, finished: LoopFinished) -> tuple[str, ...]:
     """Return the lines for the shell: how the run ended, the facts, and what to do next."""
     facts = result_facts(view.tasks.values(), finished)
-    if after := next_step(view.tasks.values(), finished):
-        facts["Next"] = after
     name = f"{one_line(view.project, 60)}: " if view.project else ""
     head = f"{name}{one_line(finished.reason, 300).rstrip('.')}."
     width = max(9, *map(len, facts))
@@ -79,9 +78,7 @@ def exit_summary(view: LoopView, finished: LoopFinished) -> tuple[str, ...]:
     )
 
 
-def next_step(tasks: Iterable[Task], finished: LoopFinished) -> str:
-    """Return what to do after a run, or an empty string."""
-    listed = tuple(tasks)
+def _next_step(listed: Sequence[Task], finished: LoopFinished) -> str:
     if finished.status is not LoopStatus.COMPLETE:
         return one_line(finished.hint, 300) or "`ralph status` shows what is left."
     if not listed:

@@ -244,12 +244,12 @@ def _outcome(view: LoopView, e: LoopFinished, keys: Keys, *, again: bool) -> Ban
     built = e.status is LoopStatus.COMPLETE and 0 < e.tasks_total == e.tasks_complete
     todo = f"{LOOK_BACK}, {{quit}} to quit." if built else f"Press {begin}{_LOOK_AND_LEAVE}"
     advice = hint(keys, todo)
-    reason = in_local(e.reason, e.time)
+    reason, facts = in_local(e.reason, e.time), result_facts(view.tasks.values(), e)
     dot = "" if not reason or reason.endswith((".", "!", "?", "…")) else "."
     return Banner(
         look,
         f"{reason[:1].upper()}{reason[1:]}{dot}",
         [*commands_as_keys(keys, in_local(f"{e.hint} ".lstrip(), e.time)), *advice],
         "",
-        result_facts(view.tasks.values(), e),
+        {name: text for name, text in facts.items() if name != "Next"},  # the advice says it
     )

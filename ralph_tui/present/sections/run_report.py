@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
@@ -14,7 +15,7 @@ from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Iteration, RunHistoryBuilder
-from ralph_tui.present.events.run_result import next_step, result_facts
+from ralph_tui.present.events.run_result import result_facts
 from ralph_tui.present.text.figures import money
 
 REPORTED = frozenset(
@@ -24,24 +25,28 @@ REPORTED = frozenset(
 """The types of the events that a report uses."""
 
 
+Said = Annotated[str, AfterValidator(lambda text: one_line(text, 1_000))]
+"""A text on one line, inert and without secrets."""
+
+
 class CheckLine(Model):
     """One check of the last claim that was verified."""
 
-    command: str
+    command: Said
     result: str
     seconds: float = 0.0
-    reason: str = ""
+    reason: Said = ""
 
 
 class TaskLine(Model):
     """One task, with the basis of its completion."""
 
-    id: str
-    title: str
+    id: Said
+    title: Said
     status: str
     outcome: str = ""
     """The basis of the completion: verified, unverified, reviewed or accepted; empty for an open task."""
-    reason: str = ""
+    reason: Said = ""
     cost_usd: float | None = None
     tokens: int | None = None
     checks: tuple[CheckLine, ...] = ()
@@ -52,34 +57,34 @@ class TimelineLine(Model):
 
     started_at: datetime | None = None
     iteration: int
-    task_id: str
+    task_id: Said
     outcome: str = ""
     """How the iteration ended; empty if it has not, or was killed."""
-    reason: str = ""
+    reason: Said = ""
     cost_usd: float = 0.0
     seconds: float = 0.0
-    files: tuple[str, ...] = ()
+    files: tuple[Said, ...] = ()
 
 
 class DeniedLine(Model):
     """One call that the guard refused."""
 
     iteration: int
-    rule: str
-    command: str
-    reason: str
+    rule: Said
+    command: Said
+    reason: Said
 
 
 class CriterionLine(Model):
     """One acceptance criterion with the result of its validation."""
 
-    criterion: str
+    criterion: Said
     passed: bool
-    evidence: str
+    evidence: Said
 
 
 class RunReport(Model):
-    """Everything that a report shows. All texts are inert and without secrets."""
+    """Everything that a report shows."""
 
     project: str
     feature: str = ""
@@ -141,17 +146,14 @@ def collect_report(
     ending = one_line(finished.reason, 500) if finished is not None else ""
     if undone:
         finished, ending = None, f"You undid {shortlist(undone, 3)} after the run."
-    timeline = tuple(map(_timeline_line, past.iterations))
-    facts = result_facts(plan.tasks, finished)
-    if finished is not None and (after := next_step(plan.tasks, finished)):
-        facts["Next"] = after
     judged = validation.specs if validation is not None else ()
+    timeline = tuple(map(_timeline_line, past.iterations))
     return about.model_copy(
         update={
             "project": one_line(about.project),
             "request": inert(about.request).strip(),
             "ending": ending,
-            "facts": facts,
+            "facts": result_facts(plan.tasks, finished),
             "runs": len(past.runs),
             "seconds": past.seconds,
             "tasks": tuple(
@@ -162,20 +164,13 @@ def collect_report(
             "timeline": timeline,
             "denied": tuple(
                 DeniedLine(
-                    iteration=one.iteration,
-                    rule=one_line(one.rule),
-                    command=one_line(one.part, 500),
-                    reason=one_line(one.reason, 500),
+                    iteration=one.iteration, rule=one.rule, command=one.part, reason=one.reason
                 )
                 for one in past.rulings
             ),
             "reviewed": validation is not None,
             "criteria": tuple(
-                CriterionLine(
-                    criterion=one_line(c.criterion, 500),
-                    passed=c.passed,
-                    evidence=one_line(c.evidence, 1_000),
-                )
+                CriterionLine(criterion=c.criterion, passed=c.passed, evidence=c.evidence)
                 for spec in judged
                 for c in spec.criteria
             ),
@@ -185,38 +180,37 @@ def collect_report(
 
 
 def _timeline_line(it: Iteration) -> TimelineLine:
-    line = TimelineLine(
+    word = it.outcome.value.replace("_", " ") if it.outcome else ""
+    return TimelineLine(
         started_at=it.started_at,
         iteration=it.number,
-        task_id=one_line(it.task_id),
-        outcome=it.outcome.value.replace("_", " ") if it.outcome else "",
-        reason=one_line(it.reason, 500),
+        task_id=it.task_id,
+        outcome="undone" if it.is_undone else word,
+        reason="" if it.is_undone else it.reason,
         cost_usd=it.cost_usd,
         seconds=it.seconds,
-        files=tuple(one_line(path, 500) for path in it.files),
+        files=() if it.is_undone else it.files,
     )
-    changes = {"outcome": "undone", "reason": "", "files": ()} if it.is_undone else {}
-    return line.model_copy(update=changes)
 
 
 def _task(task: Task, receipts: Sequence[Receipt]) -> TaskLine:
     basis = task.verification if task.status is TaskStatus.COMPLETE else None
     return TaskLine(
-        id=one_line(task.id),
-        title=one_line(task.title, 500),
+        id=task.id,
+        title=task.title,
         status=task.status.value,
         outcome=basis.outcome.value if basis is not None else "",
-        reason=one_line(basis.reason if basis is not None else task.last_failure, 500),
+        reason=basis.reason if basis is not None else task.last_failure,
         cost_usd=task.actual_cost_usd,
         tokens=task.actual_tokens_used,
         checks=tuple(
             CheckLine(
-                command=one_line(receipt.command, 500),
-                result=_RESULTS[receipt.status],
-                seconds=receipt.seconds,
-                reason=one_line(receipt.reason, 500),
+                command=one.command,
+                result=_RESULTS[one.status],
+                seconds=one.seconds,
+                reason=one.reason,
             )
-            for receipt in receipts
+            for one in receipts
         ),
     )
 

@@ -17,7 +17,7 @@ from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.events.event_sentences import Sentence, by_whom
-from ralph_tui.present.events.run_result import next_step, result_facts
+from ralph_tui.present.events.run_result import result_facts
 from ralph_tui.present.text.figures import money, tokens, zoned
 from ralph_tui.present.text.glyphs import UNICODE, Glyphs
 from ralph_tui.present.text.spans import Tone
@@ -250,11 +250,10 @@ def _loop_finished(p: EventPrinter, e: ev.LoopFinished, _: Entry) -> Iterator[Lo
     tasks = tuple(p.view.tasks.values())
     if e.iterations and tasks:
         facts = result_facts(tasks, e)
-        del facts["Cost"]  # in the line above
-        if not e.hint:  # in the line below
-            facts["Next"] = next_step(tasks, e)
+        told = ("Cost", "Next" if e.hint else "")  # in the lines above and below
         for name, text in facts.items():
-            yield log_line(f"{name}: {text}", "", 1)
+            if name not in told:
+                yield log_line(f"{name}: {text}", "", 1)
     label, reason = ENDS[e.status], one_line(e.reason, 600)
     ending = reason if reason.startswith(label) else f"{label}: {reason}"
     stop = "." if e.hint and not ending.endswith(".") else ""
