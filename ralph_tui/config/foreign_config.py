@@ -77,6 +77,8 @@ def _branch(text: str) -> str:
     return "feature" if text.lower() in ("true", "yes") else "off"
 
 
+_PROFILES = "set models.planning, models.primary and models.review instead"
+
 _HYBRID: Mapping[str, tuple[str, Callable[[str], Value]] | str] = {
     "defaults.max_iterations": ("phases.building.max_iterations", _whole),
     "defaults.timeout_minutes": (
@@ -84,6 +86,7 @@ _HYBRID: Mapping[str, tuple[str, Callable[[str], Value]] | str] = {
         lambda text: _whole(text.lstrip("0")) * 60,
     ),
     "defaults.rate_limit_per_hour": ("limits.rate_limit_per_hour", _whole),
+    "defaults.profile": _PROFILES,
     "defaults.prompt_template": "the prompts are ralph's; your own instructions go into PROMPT_build.md",
     "circuit_breaker.no_progress_threshold": ("circuit_breaker.max_stagnation_iterations", _whole),
     "circuit_breaker.same_error_threshold": ("circuit_breaker.max_same_error", _whole),
@@ -102,22 +105,10 @@ _HYBRID: Mapping[str, tuple[str, Callable[[str], Value]] | str] = {
     "logging": "the journal always has everything",
     "hooks": "a hook is a step here: add a step of type command that runs it",
     "memory": "the memory has its own limits",
-    "profiles": "only the models of the chosen profile count here",
+    "profiles": _PROFILES,
 }
 """For a key, ralph's setting and what makes its value; or why the key, or a whole section, has no counterpart."""
 
-_PROFILES = {
-    "quality": {"planning": "opus", "execution": "opus", "verification": "opus"},
-    "balanced": {"planning": "opus", "execution": "sonnet", "verification": "sonnet"},
-    "budget": {"planning": "sonnet", "execution": "sonnet", "verification": "haiku"},
-}
-"""The built-in profiles of Ralph Hybrid. A file may change them."""
-
-_MODELS = {
-    "planning": "models.planning",
-    "execution": "models.primary",
-    "verification": "models.review",
-}
 _HYBRID_UNKNOWN = "neither ralph nor Ralph Hybrid documents it"
 _SEVERAL = "it has more than one value"
 
@@ -151,7 +142,7 @@ def translate_hybrid(value: Mapping[str, object], lines: Mapping[str, int]) -> F
     for key, given in _flat(value).items():
         section = key.partition(".")[0]
         ours = _HYBRID.get(key) or _HYBRID.get(section) or _HYBRID_UNKNOWN
-        if given in ("", None) or section == "profiles" or key == "defaults.profile":
+        if given in ("", None):
             continue
         line = lines.get(key, 0)
         if section == "quality_checks" and isinstance(given, str):
@@ -168,33 +159,7 @@ def translate_hybrid(value: Mapping[str, object], lines: Mapping[str, int]) -> F
                 made.settings[ours[0]] = ours[1](given)
             except ValueError as error:
                 made.leave_out(key, str(error), line)
-    _translate_models(made, value, lines)
     return made
-
-
-def _translate_models(
-    made: ForeignConfig, value: Mapping[str, object], lines: Mapping[str, int]
-) -> None:
-    defaults, given = value.get("defaults"), value.get("profiles")
-    chosen = str(defaults.get("profile") or "") if isinstance(defaults, Mapping) else ""
-    profiles = given if isinstance(given, Mapping) else {}
-    for name in profiles:
-        if name != chosen and (name not in _PROFILES or not chosen):
-            at = f"profiles.{name}"
-            made.leave_out(at, str(_HYBRID["profiles"]), lines.get(at, 0))
-    if not chosen:
-        return
-    profile = profiles.get(chosen) or _PROFILES.get(chosen)
-    if not isinstance(profile, Mapping):
-        at = "defaults.profile"
-        made.leave_out(at, f"there is no profile {chosen!r}", lines.get(at, 0))
-        return
-    for role, model in profile.items():
-        if role not in _MODELS:
-            at = f"profiles.{chosen}.{role}"
-            made.leave_out(at, "ralph has no sessions of that kind", lines.get(at, 0))
-        elif isinstance(model, str) and model:
-            made.settings[_MODELS[role]] = model
 
 
 _BAD_NAME = re.compile(r"[^A-Za-z0-9._-]+")

@@ -134,20 +134,6 @@ def test_variables_of_their_shell_stay_the_shells(tmp_path: Path) -> None:
     assert "An unset variable is an error here" in translate_wiggum({"steps": [wiggum]}).remarks[0]
 
 
-def test_the_models_of_the_chosen_profile_count() -> None:
-    text = (
-        "defaults: {profile: mine}\n"
-        "profiles:\n  mine: {planning: opus, research: haiku}\n  other: {planning: x}\n"
-    )
-    value, lines = parse_yaml(text, PATH)
-    assert isinstance(value, dict)
-    made = translate_hybrid(value, lines)
-    assert made.settings == {"models.planning": "opus"}
-    assert [(key.key, key.line) for key in made.left_out] == [
-        ("profiles.other", 4), ("profiles.mine.research", 3),
-    ]  # fmt: skip
-
-
 steps = st.dictionaries(
     st.text("abc-", min_size=1, max_size=4),
     st.fixed_dictionaries(
