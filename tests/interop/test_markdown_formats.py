@@ -8,16 +8,6 @@ from ralph_tui.interop.formats import Imported, ImportOptions, InteropError, Sou
 from tests.interop import markdown_samples
 from tests.interop.markdown_samples import Sample
 
-ELSEWHERE = {
-    "prd": '{"userStories": [{"id": "US-1", "title": "a", "passes": false}]}',
-    "wiggum": '{"version": 1, "tasks": [{"id": "1", "title": "a", "details": "- [ ] b", "tests": "c"}]}',
-    "taskmaster": '{"master": {"tasks": [{"id": 1, "title": "a", "status": "pending", "testStrategy": "", '
-    '"dependencies": [], "subtasks": []}]}}',
-    "beads": '{"id": "b-1", "title": "a", "status": "open", "issue_type": "task", "priority": 1}\n',
-    "github": '{"number": 7, "title": "a", "state": "OPEN", "body": "- [ ] b", "url": '
-    '"https://github.com/o/r/issues/7", "labels": []}',
-}
-
 
 def read(sample: Sample, by: str = "task") -> Imported:
     source = Source(sample.path, sample.text)
@@ -48,11 +38,6 @@ def test_the_format_is_detected_with_and_without_the_name(sample: Sample) -> Non
         formats().detect(Source("tasks.md", sample.text.replace("\n", "\r\n"))).name
         == sample.format
     )
-
-
-@pytest.mark.parametrize("format_", ELSEWHERE)
-def test_json_with_boxes_in_it_is_no_list_of_boxes(format_: str) -> None:
-    assert formats().detect(Source("plan.json", ELSEWHERE[format_])).name == format_
 
 
 @pytest.mark.parametrize(

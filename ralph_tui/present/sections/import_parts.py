@@ -46,16 +46,15 @@ def import_parts(preview: ImportPreview, most: int = 0) -> list[Part]:
     counts = preview.counts
     words = [f"{counts[change]:,} {change.value}" for change in ImportChange if counts[change]]
     parts = [Part(f"Tasks  {', '.join(words) or 'no tasks'}", _rows(preview, most))]
-    runs = [command for command in preview.commands if not command.is_refused]
-    refused = [command for command in preview.commands if command.is_refused]
-    if runs:
-        title = "Commands  criteria that ralph will run"
-        parts.append(Part(title, _commands(runs, most)))
-    if refused:
-        title = "Refused commands  kept as words, never run"
-        parts.append(Part(title, _commands(refused, most)))
+    for title, is_refused in (
+        ("Commands  criteria that ralph will run", False),
+        ("Refused commands  kept as words, never run", True),
+    ):
+        if commands := [one for one in preview.commands if one.is_refused is is_refused]:
+            lines = [line for command in _cut(commands, most) for line in _command(command)]
+            parts.append(Part(title, [*lines, *_more(len(commands), most)]))
     if preview.remarks:
-        lines: list[Line] = [[Span(flat(remark))] for remark in _cut(preview.remarks, most)]
+        lines = [[Span(flat(remark))] for remark in _cut(preview.remarks, most)]
         parts.append(Part("Remarks", [*lines, *_more(len(preview.remarks), most)]))
     return parts
 
@@ -81,25 +80,13 @@ def _row(row: ImportRow, width: int) -> Line:
     ]
 
 
-def _commands(commands: Sequence[ImportedCommand], most: int) -> list[Line]:
-    lines = [line for command in _cut(commands, most) for line in _command(command)]
-    return [*lines, *_more(len(commands), most)]
-
-
 def _command(command: ImportedCommand) -> list[Line]:
     tone = Tone.BAD if command.is_refused else Tone.TEXT
-    lines: list[Line] = [
-        [
-            Span(f"{flat(command.task_id)}  ", Tone.MUTED),
-            Span("$ ", tone),
-            Span(flat(command.command), tone),
-        ]
-    ]
-    if command.is_refused and command.reason:
-        lines.append([Span("    "), Span(flat(command.reason), Tone.MUTED)])
-    elif command.verdict == "ask":
-        lines.append([Span("    "), Span("asked about before it runs", Tone.MUTED)])
-    return lines
+    name = Span(f"{flat(command.task_id)}  ", Tone.MUTED)
+    asked = "asked about before it runs" if command.verdict == "ask" else ""
+    about = flat(command.reason) if command.is_refused else asked
+    first: Line = [name, Span("$ ", tone), Span(flat(command.command), tone)]
+    return [first, [Span("    "), Span(about, Tone.MUTED)]] if about else [first]
 
 
 def _cut(items: Sequence[T], most: int) -> Sequence[T]:
