@@ -135,9 +135,7 @@ class TextFiles(ABC):
             raise StoreError(f"{path.name} changed during the compaction.", "Compact it again.")
         stem = f"progress-{self._clock():%Y%m%dT%H%M%S}"
         copy = free_path(self.layout.memory_archive, stem, ".txt")
-        with explained("make the directory", copy.parent):
-            copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomic(copy, before)
+        _write(copy, before)
         write_text(path, compacted(lines, replaced, replacements), mode=PROJECT_MODE)
         with explained("remove", older(path)):
             older(path).unlink(missing_ok=True)
@@ -286,9 +284,7 @@ class TextFiles(ABC):
             return None
         stem = f"plan-{self._clock():%Y%m%dT%H%M%S}"
         path = free_path(self.layout.kept_plans, stem, ".json")
-        with explained("make the directory of", path):
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-        write_atomic(path, data)
+        _write(path, data)
         keep_newest(path.parent, "plan-*.json", KEPT_PLANS)
         return path
 
@@ -302,17 +298,19 @@ class TextFiles(ABC):
         if ending is None or len(data) > PICTURE_BYTES:
             return None
         path = self.layout.validation_pictures / f"r{round_number}-{number:02}{ending}"
-        with explained("make the directory of", path):
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-        write_atomic(path, data)
+        _write(path, data)
         return str(path.relative_to(self.layout.root))
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o600) -> Path:
-    with explained("make the directory", path.parent):
-        path.parent.mkdir(mode=0o700, exist_ok=True)
     # A lone surrogate in model output, which UTF-8 cannot encode, becomes a question mark.
-    write_atomic(path, text.encode("utf-8", "replace"), mode=mode)
+    return _write(path, text.encode("utf-8", "replace"), mode=mode)
+
+
+def _write(path: Path, data: bytes, *, mode: int = 0o600) -> Path:
+    with explained("make the directory of", path):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+    write_atomic(path, data, mode=mode)
     return path
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 
+from ralph_tui.store.io.files import file_signature
 from ralph_tui.store.io.wake_ups import wake_ups
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
@@ -76,8 +77,7 @@ def _signature(path: Path) -> Signature:
     found = []
     for file in files:
         try:
-            info = file.stat()
+            found.append((file.name, *file_signature(file)))
         except OSError:
             continue
-        found.append((file.name, info.st_ino, info.st_mtime_ns, info.st_size))
     return tuple(found)

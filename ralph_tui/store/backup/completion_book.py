@@ -13,7 +13,13 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.store.backup.mirror import mirror_of
-from ralph_tui.store.io.files import DamagedError, append_durable, read_regular, utc_now
+from ralph_tui.store.io.files import (
+    DamagedError,
+    append_durable,
+    file_signature,
+    read_regular,
+    utc_now,
+)
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import refuse_agent
 
@@ -87,8 +93,7 @@ class CompletionBook:
     def _read(self) -> dict[str, CompletionRecord]:
         try:
             path = mirror_of(self._layout.root) / NAME
-            info = path.stat()
-            seen = (info.st_mtime_ns, info.st_size, info.st_ino)
+            seen = file_signature(path)
             if seen == self._seen:
                 return self._known
             data = read_regular(path) or b""

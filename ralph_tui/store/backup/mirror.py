@@ -20,6 +20,7 @@ from ralph_tui.store import project_dir
 from ralph_tui.store.io.files import (
     DamagedError,
     content_digest,
+    file_signature,
     file_stamp,
     read_regular,
     replace_file,
@@ -187,7 +188,7 @@ class Mirror:
 
     def _copy_file(self, path: Path) -> None:
         try:
-            signature = _signature(path)
+            signature = file_signature(path)
             if self._seen.get(path) == signature:
                 return
             data = read_regular(path, limit=FILE_LIMIT)
@@ -255,7 +256,7 @@ class Mirror:
     def _copy(self, path: Path) -> bytes | None:
         try:
             copy = copy_of(self._layout, path)
-            signature = _signature(copy)
+            signature = file_signature(copy)
             known = self._copies.get(path)
             if known is not None and known[0] == signature:
                 return known[1]
@@ -265,11 +266,6 @@ class Mirror:
         if data is not None:
             self._copies[path] = (signature, data)
         return data
-
-
-def _signature(path: Path) -> Signature:
-    info = os.stat(path)  # noqa: PTH116 - called about thirty times in every transaction
-    return info.st_mtime_ns, info.st_size, info.st_ino
 
 
 def mirrored(layout: Layout) -> Iterator[Path]:

@@ -38,6 +38,11 @@ def file_stamp(now: datetime) -> str:
     return now.strftime("%Y%m%dT%H%M%S%fZ")
 
 
+def file_signature(path: Path) -> tuple[int, int, int]:
+    info = os.stat(path)  # noqa: PTH116 - called about thirty times in every transaction
+    return info.st_mtime_ns, info.st_size, info.st_ino
+
+
 @contextmanager
 def explained(doing: str, path: Path) -> Iterator[None]:
     """Turn an `OSError` into a `StoreError` with a message for a person."""

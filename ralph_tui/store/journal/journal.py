@@ -156,28 +156,11 @@ class JournalWriter:
         )
 
 
-class EventReader(Iterator[tuple[int, Event]]):
-    """Yields `(offset after the line, event)` and stops before an unfinished line.
-
-    Attributes:
-        skipped: The number of lines skipped so far: damaged lines and events of a newer ralph.
-    """
-
-    def __init__(self, path: Path, offset: int = 0) -> None:
-        self.skipped = 0
-        self._lines = read_lines(path, offset)
-
-    def __next__(self) -> tuple[int, Event]:
-        for offset, line in self._lines:
-            event = parse(line)
-            if event is not None:
-                return offset, event
-            self.skipped += bool(line.strip())
-        raise StopIteration
-
-
-def read_events(path: Path, offset: int = 0) -> EventReader:
-    return EventReader(path, offset)
+def read_events(path: Path, offset: int = 0) -> Iterator[tuple[int, Event]]:
+    """Yield each event with the offset after its line, without damaged lines and an unfinished last one."""
+    for end, line in read_lines(path, offset):
+        if (event := parse(line)) is not None:
+            yield end, event
 
 
 def last_run(path: Path) -> tuple[int, LoopStarted] | None:
