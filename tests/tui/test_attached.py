@@ -13,7 +13,7 @@ from ralph_tui.tui.handlers import start
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from tests.tui import feed, waiting
 from tests.tui.conftest import SIZE, Moment, Open, drained, ralph, screen_text, script_of, until
-from tests.tui.test_leaving import STOPPED
+from tests.tui.waiting import STOPPED
 
 FOUND = ev.LoopFound(pid=4711)
 

@@ -4,22 +4,28 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
 from ralph_tui.domain.events import EventSink, LoopFinished
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
+from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.engine.run.observer import follow_project
 from ralph_tui.present.timeline.entry_lines import entries_text
+from ralph_tui.store.project import Project
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from tests.harness.projects import make_project, plan_of, task
-from tests.tui.conftest import DIRECT_KEYS, ralph, until
+from tests.tui.conftest import DIRECT_KEYS, ralph, screen_text, toasts, until
+from tests.tui.test_import_plan import launch_of
+from tests.tui.test_import_plan import opened as watched
 
 
 @pytest.fixture
@@ -112,3 +118,23 @@ async def test_a_task_that_is_added_is_under_the_cursor(root: Path) -> None:
         await until(pilot, lambda: plan_of(root).tasks[-1].id == "task-001")
         await until(pilot, lambda: "you changed it: 8 tasks" in told(app))
         assert "disk" not in told(app)
+
+
+async def test_a_real_project_is_undone_while_the_screen_watches_it(tmp_path: Path) -> None:
+    root = make_project(tmp_path, [task("a", status="complete")])
+    Project(root).transact(
+        lambda docs: docs.with_state(started_at=datetime.now(UTC), iteration_count=1)
+    )
+    store = snapshots_of(root)
+    store.begin(1, "a", "run")
+    (root / "a.txt").write_text("a\n")
+    store.end(1)
+    async with watched(launch_of(root), (80, 24)) as pilot:
+        app = ralph(pilot)
+        await pilot.press("1", "u")
+        await until(pilot, lambda: "remove      a.txt" in screen_text(app))
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: any("a is undone" in text for text in toasts(app)))
+        await until(pilot, lambda: app.view.tasks["a"].status is TaskStatus.PENDING)
+        assert app.view.elsewhere is None
+    assert not (root / "a.txt").exists()

@@ -30,7 +30,7 @@ from ralph_tui.tui.data.project_files import open_request
 from ralph_tui.tui.host.widget_host import TOAST
 from tests.harness.projects import make_project, task
 from tests.tui import feed
-from tests.tui.conftest import Open, drained, ralph, screen_text, script_of, toasts, until
+from tests.tui.conftest import drained, screen_text, script_of, until
 
 READY, HELD = Task(id="r"), Task(id="h", held=True)
 BLOCKED = Task(id="b", status=TaskStatus.BLOCKED)
@@ -66,25 +66,6 @@ def test_building_is_offered_where_a_run_would_do_something(
     assert why in reason
     assert bool(reason) is bool(why)
     assert len(reason) <= TOAST, "it is not cut"
-
-
-async def test_b_says_why_nothing_is_built_and_goes_on_once_something_is_ready(
-    open_app: Open,
-) -> None:
-    script = script_of()
-    script.idle = [feed.read(), ev.PlanLoaded(tasks=(BLOCKED, WAITS))]
-    async with open_app(script, autostart=False) as pilot:
-        app = ralph(pilot)
-        await until(pilot, lambda: app.request is not None)
-        await pilot.press("b")
-        assert script.runs == 0
-        assert any("No task is ready" in toast for toast in toasts(app))
-        script.disk.put_nowait(
-            ev.TaskChanged(task=BLOCKED.model_copy(update={"status": TaskStatus.PENDING}))
-        )
-        await until(pilot, lambda: "Ready to build" in screen_text(app))
-        await pilot.press("b")
-        await until(pilot, lambda: script.runs == 1)
 
 
 @pytest.mark.parametrize("finished", [False, True])

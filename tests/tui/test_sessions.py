@@ -26,17 +26,16 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from ralph_tui.config.load import load_settings
-from ralph_tui.domain import errors
+from ralph_tui.domain import errors, project_state
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents import questions
 from ralph_tui.domain.plan import plan
-from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.present.text.spans import plain
 from ralph_tui.store.project import Project
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.widgets.row_list import RowList
 from tests.harness.tables import Case, cases, spelled, title
-from tests.tui import feed, past, waiting
+from tests.tui import feed, past, pictures, waiting
 from tests.tui.conftest import (
     DIRECT_KEYS,
     Moment,
@@ -55,11 +54,15 @@ SESSIONS = sorted(Path(__file__).with_name("sessions").glob("*.txt"))
 NAMES = {
     **{
         name: value
-        for module in (plan, questions, errors, ev)
+        for module in (plan, project_state, questions, errors, ev)
         for name, value in vars(module).items()
     },
-    **{name: value for module in (past, feed, waiting) for name, value in vars(module).items()},
-    **ApprovalKind.__members__,
+    **{
+        name: value
+        for module in (past, pictures, feed, waiting)
+        for name, value in vars(module).items()
+    },
+    **project_state.ApprovalKind.__members__,
     "Project": Project,
     "load_settings": load_settings,
 }
@@ -113,7 +116,7 @@ class Session:
     """What was told of each thing last."""
 
     def says(self, text: str) -> None:
-        self.messages.append(self.steady(text))
+        self.messages.append(re.sub("TMP.*", "TMP", self.steady(text)))
 
     @property
     def app(self) -> RalphApp:
@@ -249,14 +252,16 @@ class Session:
             foot = [row for r in sorted(below, key=lambda r: r.y) for row in rows[r.y : r.bottom]]
             rows = [row[x : x + width] for row in rows[y : y + height]] + foot
         assert "".join(rows).isprintable()
-        plain = (re.sub(r"[╭╮╰╯▁-█]", "", row) for row in rows)
+        plain = (re.sub(r"[╭╮╰╯▁-█▔]", "", row) for row in rows)
         found = (re.sub(r"\s*[│┃]+\s*", " │ ", row).strip(" │") for row in plain)
         short = (re.sub(r"  +", "  ", re.sub(r"──+", "─", row)) for row in found)
         return [self.steady(row) for row in short if row.strip("─ │")]
 
     def steady(self, text: str) -> str:
-        """Leave out what differs from run to run: the rest of a path in the temporary directory."""
-        return re.sub(rf"{re.escape(str(self.root.parent.parent))}\S*", "TMP", text)
+        """Leave out what differs from run to run: times of now, and paths in a temporary directory."""
+        text = re.sub(r"\S*/ralph-crash-\S*", "REPORT", text)
+        text = re.sub(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\]", "[WHEN]", text)
+        return re.sub(rf"\S*{re.escape(self.root.name)}\S*", "TMP", text)
 
 
 def changes(before: list[str], now: list[str]) -> Iterator[str]:

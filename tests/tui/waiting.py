@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Permission, Question
+from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.permissions import permission_question
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from tests.tui import feed
@@ -125,3 +126,8 @@ def empty(root: Path = ROOT, *, takes: bool = True) -> feed.Script:
     script.takes_requests = takes
     script.idle = [feed.read(), ev.PlanLoaded(tasks=())]
     return script
+
+
+STOPPED = ev.LoopFinished(
+    status=LoopStatus.INTERRUPTED, reason="Somebody stopped the loop.", exit_code=130
+)
