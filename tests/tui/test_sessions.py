@@ -114,6 +114,7 @@ class Session:
     messages: list[str] = field(default_factory=list)
     seen: dict[str, list[str]] = field(default_factory=dict)
     """What was told of each thing last."""
+    known: dict[str, list[str]] = field(default_factory=dict)
 
     def says(self, text: str) -> None:
         self.messages.append(re.sub("TMP.*", "TMP", self.steady(text)))
@@ -157,8 +158,9 @@ class Session:
             case _:
                 pilot = self.pilot or await self.opened()
                 await self.act(verb, rest, pilot)
-                await self.wait(pilot, lambda: self.told()[0] == expected)
-                told, self.seen = self.told()
+                held = await self.wait(pilot, lambda: self.told() == expected)
+                told = expected if held else self.told()
+                self.seen = self.known
                 self.messages.clear()
                 return told
         return []
@@ -172,21 +174,24 @@ class Session:
         )
         await calm(self.pilot)
         if app.screen is app.dashboard:
-            self.seen = self.told()[1]
+            self.told()
+            self.seen = self.known
         return self.pilot
 
-    async def wait(self, pilot: Pilot[int], holds: Callable[[], bool]) -> None:
+    async def wait(self, pilot: Pilot[int], holds: Callable[[], bool]) -> bool:
+        """Wait until it holds, or else until nothing moves any more; what was not so once is not waited for again."""
         if self.app._exit:
-            return
+            return False
         if self.renews or self.differs:
             for _ in range(5):
                 await calm(pilot)
-            return
+            return False
         await drained(pilot)
         try:
             await until(pilot, holds)
         except AssertionError:
             self.differs = True
+        return not self.differs
 
     async def act(self, verb: str, rest: str, pilot: Pilot[int]) -> None:
         match verb:
@@ -210,8 +215,8 @@ class Session:
                 assert verb == "show", f"nobody knows {verb!r}"
                 self.seen = {}
 
-    def told(self) -> tuple[list[str], dict[str, list[str]]]:
-        """What is new since the last step, and all that is known with it."""
+    def told(self) -> list[str]:
+        """What is new since the last step; `known` is all then."""
         app, script, seen = self.app, self.script, self.seen
         name = type(app.screen).__name__
         known = {
@@ -231,7 +236,7 @@ class Session:
         if known["⧉"] != seen.get("⧉", []):
             told += [f"⧉ {line}".rstrip() for line in known["⧉"]]
         if app._exit:
-            return [*told, f"exit {app.return_value}"], known
+            return [*told, f"exit {app.return_value}"]
         known |= {"title": [f"title {app.title}"], "screen": [f"[{name}]"]}
         known[f"▸ {name}"] = [f"▸ {cursor_of(app)}"]
         for part in ("title", "screen"):
@@ -240,7 +245,8 @@ class Session:
         told += changes(seen.get(name, []), known[name])
         if known[f"▸ {name}"] != seen.get(f"▸ {name}"):
             told += known[f"▸ {name}"]
-        return told, {**seen, **known}
+        self.known = {**seen, **known}
+        return told
 
     def rows(self) -> list[str]:
         """The rows of the screen without borders and gaps; of a dialog its frame and its keys alone."""
