@@ -2,6 +2,8 @@
 
 import re
 
+from ralph_tui.engine.core.project_tree import is_source
+
 TEST_DIRECTORIES = frozenset({
     "tests", "test", "__tests__", "__snapshots__", "__mocks__", "testdata", "spec", "e2e", "t",
 })  # fmt: skip
@@ -17,19 +19,19 @@ _TEST_NAME = re.compile(
     r"|.*(?:Tests?|Spec)\.(?:java|kt|cs|scala|php|swift|groovy|hs|fs)"
 )
 _SETTINGS_NAME = re.compile(
-    r"\.?pytest\.(ini|toml)|pyproject\.toml|tox\.ini|setup\.cfg|conftest\.py|(site|user)customize\.py"
-    r"|.*\.pth|noxfile\.py|\.?mypy\.ini|\.?(ruff|ty|pyrefly|clippy|rustfmt|typos|taplo)\.toml|pyrightconfig\.json"
-    r"|\.flake8|\.bandit|\.isort\.cfg|\.sqlfluff|\.pre-commit-config\.yaml|nextest\.toml|\.clang-(tidy|format)"
-    r"|hatch\.toml|uv\.toml|package\.json|pnpm-workspace\.yaml|\.pnpmfile\.c?js|(nx|turbo|lerna)\.json"
-    r"|(jest|vitest|vite|babel|ava|playwright|cypress|eslint|prettier|stylelint|xo|mocha|wtr|web-test-runner|tap)\."
-    r"(config|workspace)\.\w+|karma\.conf\.\w+|biome\.jsonc?|dprint\.jsonc?|tsconfig.*\.json"
-    r"|(jest|vitest|mocha|tests?)[._-]?setup\.\w+|setup[._-]?(tests?|jest|vitest|mocha)\.\w+"
-    r"|global[._-]?(setup|teardown)\.\w+|bunfig\.toml|deno\.jsonc?|\.(?!(?:nvm|bash|zsh|vim)rc)[\w-]+rc(\.\w+)?"
-    r"|\.(?!(?:git|docker|npm|helm)ignore)\w+ignore|\.[\w-]*lint|\.?[\w-]*lint(ci)?\.(ya?ml|jsonc?|toml)|\.?golangci\.(ya?ml|json|toml)|\.rubocop.*\.yml"
-    r"|\.env\.(test|testing|ci)|Cargo\.toml|rust-toolchain(\.toml)?|go\.mod|go\.work|phpunit\.xml(\.dist)?|junit-platform\.properties"
-    r"|phpstan\.neon(\.dist)?|phpcs\.xml(\.dist)?|psalm\.xml|\.credo\.exs|\.scalafmt\.conf|\.rspec",
+    r".*\.(ini|cfg|toml|properties|props|pth|cmake|cabal|gemspec|(cs|fs)proj|sln|env)|\.env(\..*)?|[\w-]{4,}rc"
+    r"|\.(?!(?:nvm|bash|zsh|vim)rc)[\w-]*(rc|ignore)(\.\w+)?|\.gitmodules|[\w.-]+[._-](config|conf|setup|preload|plugin|hooks?)\.\w+"
+    r"|conftest\.py|(site|user)customize\.py|noxfile\.py|manage\.py|pyrightconfig\.json|\.(flake8|bandit|sqlfluff|rspec)"
+    r"|\.pre-commit-config\.yaml|\.clang-(tidy|format)|package\.json|\.pnpmfile\.c?js|pnpm-workspace\.yaml|(nx|turbo|lerna)\.json|tsconfig.*\.json"
+    r"|(biome|dprint|deno)\.jsonc?|(vitest|vite)\.workspace\.\w+|(jest|vitest|mocha|tests?)setup\.\w+"
+    r"|setup[._-]?(tests?|jest|vitest|mocha)\.\w+|global[._-]?(setup|teardown)\.\w+|\.[\w-]*lint|\.?[\w-]*lint(ci)?\.(ya?ml|jsonc?|toml)"
+    r"|\.?golangci\.(ya?ml|json)|\.rubocop.*\.yml|rust-toolchain|go\.(mod|work)|(pom|build)\.xml|(config|runtime|setup|build)\.(rs|zig|sbt|exs)"
+    r"|(build|settings)\.gradle(\.kts)?|gradlew|mvnw|CMake(Lists\.txt|Presets\.json)|meson(\.build|_options\.txt)|(BUILD|WORKSPACE|MODULE)(\.bazel)?"
+    r"|configure(\.ac)?|Directory\.\w+\.targets|Gemfile|mix\.exs|rebar\.config|dune(-project)?|stack\.yaml|(phpunit|phpcs|psalm)\.xml(\.dist)?"
+    r"|phpstan\.neon(\.dist)?|\.credo\.exs|\.scalafmt\.conf",
     re.IGNORECASE,
 )
+"""Names of files that a tool reads without being told: settings, build recipes, environment files, plugins."""
 _RECIPE_NAME = re.compile(
     r"(GNUm|M|m)akefile|.*\.mk|\.?justfile|.*\.just|taskfile.*\.ya?ml|rakefile.*|.*\.rake",
     re.IGNORECASE,
@@ -54,10 +56,11 @@ def is_test_file(path: str) -> bool:
     return _TEST_NAME.fullmatch(path.rpartition("/")[2]) is not None
 
 
-def is_runner_settings(path: str) -> bool:
-    """Return whether a file at this path configures a test runner or a linter."""
-    name = path.rsplit("/", 1)[-1]
-    return bool(_SETTINGS_NAME.fullmatch(name)) or "/.cargo/" in f"/{path}"
+def is_settings(path: str) -> bool:
+    """Return whether tools read a file for their settings; resources of a JVM project are its own, but for those of JUnit."""
+    name = path.rpartition("/")[2]
+    own = "main/resources" in path and name != "junit-platform.properties" and not is_source(name)
+    return _SETTINGS_NAME.fullmatch(name) is not None and not own
 
 
 def names_check(path: str) -> bool:

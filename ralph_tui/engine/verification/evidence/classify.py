@@ -21,7 +21,7 @@ from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES, is_source
 from ralph_tui.engine.verification.evidence.check_names import (
     TEST_DIRECTORIES,
     is_recipe,
-    is_runner_settings,
+    is_settings,
     is_test_file,
 )
 from ralph_tui.engine.verification.evidence.settings_parts import (
@@ -206,16 +206,6 @@ class Context:
         return classify(path, None, content, own).side is Side.CHECK
 
 
-_STEERS = re.compile(
-    r"\.env(\..*)?|.*\.env|[\w.-]+[._-](config|conf|setup|preload|plugin|hooks?)\.\w+|(config|runtime|setup|build)\.(rs|zig|sbt|exs)"
-    r"|(pom|build)\.xml|(build|settings)\.gradle(\.kts)?|gradle\.properties|gradlew|mvnw|CMake(Lists\.txt|Presets\.json)"
-    r"|.*\.cmake|meson(\.build|_options\.txt)|(BUILD|WORKSPACE|MODULE)(\.bazel)?|configure(\.ac)?|.*\.(csproj|fsproj|sln|props)"
-    r"|Directory\.\w+\.(props|targets)|Gemfile|.*\.gemspec|mix\.exs|rebar\.config|dune(-project)?|stack\.yaml|.*\.cabal"
-    r"|.*\.(ini|cfg|toml|properties)|\.[\w-]*(rc|ignore)(\.\w+)?|[\w-]{4,}rc|\.gitmodules|.*\.pth|manage\.py",
-    re.IGNORECASE,
-)
-"""Names of files that a tool reads without being told: settings, build recipes, environment files, plugins."""
-
 _PLACES = {
     "a stub": {"@types", "typings", "stubs"},
     "a mock": {"mocks", "mock", "fakes", "stub", "__mocks__"},
@@ -312,8 +302,7 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
     for what, names in _PLACES.items():
         if what != "test data" and not names.isdisjoint(places):
             return f"is {what}" if what.startswith(("a ", "test")) else f"is in {what}"
-    settings = is_runner_settings(path) or is_recipe(name)
-    settings |= _STEERS.fullmatch(name) is not None and "main/resources" not in path
+    settings = is_settings(path) or is_recipe(name)
     hidden = name.startswith(".") and not is_source(name)
     if old is None and name == "build.rs":
         return ""  # what it generates, no test had before

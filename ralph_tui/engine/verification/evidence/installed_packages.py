@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
 from ralph_tui.engine.verification.detection.directory_files import read_start
-from ralph_tui.engine.verification.evidence.check_names import is_runner_settings, lints
+from ralph_tui.engine.verification.evidence.check_names import is_settings, lints
 
 _PROJECT_PARENTS = ("packages", "apps", "libs", "services", "modules")
 _QUOTED_PATH = re.compile(r"""['"](/[^'"\n]+)['"]""")
@@ -67,7 +67,7 @@ def settings_around(root: Path) -> dict[str, str]:
         entry
         for top in (*above, config)
         for entry in _entries(top)
-        if is_runner_settings(entry.name) or (top == config and lints((entry.name,)))
+        if is_settings(entry.name) or (top == config and lints((entry.name,)))
     ]
     paths = [one.path for e in found for one in (e, *_entries(Path(e.path)))]
     paths += [str(path) for top in above for name in _PERSONAL for path in top.glob(name)]

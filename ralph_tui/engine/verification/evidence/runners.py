@@ -29,8 +29,8 @@ _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 _WRAPPERS = {
     "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipenv": ("run",),
     "rye": ("run",), "npm": ("exec",), "pnpm": ("exec", "dlx"), "yarn": ("run", "exec"), "bun": ("x",),
-    "npx": (), "bunx": (), "time": (), "env": (), "nice": (), "command": (), "exec": (),
-    "c8": (), "nyc": (), "cross-env": (),
+    "npx": (), "bunx": (), "time": (), "env": (), "nice": (), "command": (), "exec": (), "timeout": (),
+    "gtimeout": (), "coverage": ("run",), "c8": (), "nyc": (), "cross-env": (),
 }  # fmt: skip
 """Programs that run another program, with the words that may be between them."""
 _OPTIONS_WITH_VALUE = frozenset({
@@ -193,41 +193,23 @@ def _placed_commands(command: str, place: str = "") -> Iterator[tuple[str, list[
 
 
 def _unwrapped(words: list[str]) -> list[str]:
-    left = list(words)
-    for _ in range(8):
-        while left and _ASSIGNMENT.fullmatch(left[0]):
-            left = left[1:]
-        shorter = _without_wrapper(left)
-        if shorter is None:
-            return left
-        left = shorter
-    return left
-
-
-def _without_wrapper(words: list[str]) -> list[str] | None:
-    if not words:
-        return None
-    name = PurePosixPath(words[0]).name
-    if name in {"timeout", "gtimeout"}:
-        return _without_options(words[1:])[1:]
-    if name == "coverage" and words[1:2] == ["run"]:
-        rest = words[2:]
-        module = rest.index("-m") if "-m" in rest else -1
-        return ["python", *rest[module:]] if module >= 0 else ["python", *_without_options(rest)]
-    if name in {"pnpm", "yarn"} and words[1:2] and words[1] in {"jest", "vitest"}:
-        return words[1:]
-    verbs = _WRAPPERS.get(name)
-    if verbs is None or (verbs and not {*words[1:2]} & {*verbs}):
-        return None
-    return _without_options(words[2 if verbs else 1 :])
-
-
-def _without_options(words: list[str]) -> list[str]:
-    left = list(words)
-    while left and left[0].startswith("-"):
-        taken = 2 if left[0] in _OPTIONS_WITH_VALUE else 1
-        if left[0] == "-m":
+    """Return a command without the programs that run it for another one, such as `uv run` and `timeout 60`."""
+    left, inside = list(words), False
+    while left:
+        name = PurePosixPath(left[0]).name
+        verbs = _WRAPPERS.get(name)
+        if _ASSIGNMENT.fullmatch(left[0]):
+            taken = 1
+        elif verbs is not None and (not verbs or {*left[1:2]} & {*verbs}):
+            taken, inside = 1 + bool(verbs), True
+        elif name in {"pnpm", "yarn"} and left[1:2] and left[1] in {"jest", "vitest"}:
+            taken = 1
+        elif inside and left[0] == "-m":
             return ["python", *left]
+        elif inside and (left[0].startswith("-") or left[0][0].isdecimal()):
+            taken = 2 if left[0] in _OPTIONS_WITH_VALUE else 1
+        else:
+            break
         left = left[taken:]
     return left
 
