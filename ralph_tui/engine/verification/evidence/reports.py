@@ -302,10 +302,14 @@ def go_text(output: str) -> str:
 
 
 _TAP = re.compile(
-    r"^( *)(?:1\.\.(?P<plan>\d+)|(?P<failed>not )?ok\b *\d* *-? *(?P<name>[^\n]*?)(?: *# *(?P<mark>skip|todo|time=)[^\n]*)?(?: \{)?"
-    r"|# (?:Subtest: )?(?P<part>(?!(?:time|tests|pass|fail|skip|todo|ok|duration_ms)\b)[^\n]+)|(?P<bail>Bail out!)[^\n]*)$",
+    r"^( *)(?:1\.\.(?P<plan>\d+)|(?P<failed>not )?ok\b(?= *\S) *\d* *-? *(?P<name>[^\n]*?)(?: *# *(?P<mark>skip|todo|time=)[^\n]*)?(?: \{)?"
+    r"|# (?:Subtest: )?(?P<part>(?!(?:time|tests|pass|fail|skip|todo|ok|duration_ms)\b)[^\n]+)|(?P<bail>Bail out!)[^\n]*"
+    r"|(?P<file>\S+) \.{2,} *\n?(?P<end>ok|skipped|Dubious|Failed)\b[^\n]*)$",
     re.IGNORECASE | re.MULTILINE,
 )
+
+
+_OF_PROVE = {"ok": "passed", "skipped": "skipped"}
 
 
 def _from_tap(texts: list[str]) -> TestReport:
@@ -319,6 +323,9 @@ def _from_tap(texts: list[str]) -> TestReport:
             level, mark = len(line[1]), (line["mark"] or "").lower()
             if line["bail"]:
                 return TestReport()
+            if line["file"]:  # as prove tells it
+                outcomes[line["file"]] = _OF_PROVE.get(line["end"], "failed")
+                continue
             if line["plan"] or line["part"]:
                 missing += int(line["plan"] or 0) if not level else 0
                 parts = {n: part for n, part in parts.items() if n < level}
