@@ -12,6 +12,7 @@ from ralph_tui.domain.costs import plus
 from ralph_tui.domain.documents.questions import QUESTIONS_SCHEMA_VERSION, QuestionLog
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.features import FEATURES_SCHEMA_VERSION, ProjectFeatures
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.foreign_plans import (
     ForeignPart,
     foreign_lines,
@@ -268,9 +269,10 @@ def _validation_message(
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     first = problems[0]
     place = [part for part in first["loc"] if part not in ("str", "CommandCriterion")]
-    message = _MESSAGES.get(first["type"], first["msg"].replace("Input should", "it must"))
+    said = first["msg"].removeprefix("Value error, ").replace("Input should", "it must")
+    message = _MESSAGES.get(first["type"], said)
     where = f"{path} line {line_of(text, place)}"
-    more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+    more = f" (and {plural(len(problems) - 1, 'more problem')})" if len(problems) > 1 else ""
     task = _task_name(raw, place)
     field = ".".join(str(part) for part in (place[2:] if task else place))
     return f"{where}: {task}field {field!r}: {message}{more}."

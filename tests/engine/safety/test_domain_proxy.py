@@ -1,4 +1,4 @@
-"""The way out of the sandbox leads to the allowed hosts and nowhere else."""
+"""The way out of the sandbox leads to the allowed hosts and nowhere else: `domain_proxy.txt`."""
 
 import asyncio
 import contextlib
@@ -8,46 +8,24 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.engine.safety.command_sandbox import SandboxRelays, allowed, parse
+from tests.harness.tables import Case, Line, each_case, spelled
 
 
-@pytest.mark.parametrize(
-    ("host", "domains", "expected"),
-    [
-        ("pypi.org", ("pypi.org",), True),
-        ("pypi.org", ("PyPI.org",), True),
-        ("evilpypi.org", ("pypi.org",), False),
-        ("a.pypi.org", ("pypi.org",), False),
-        ("a.pypi.org", ("*.pypi.org",), True),
-        ("pypi.org", ("*.pypi.org",), False),
-        ("127.0.0.1", ("localhost",), False),
-        ("pypi.org", (), False),
-    ],
-)
-def test_a_host_is_allowed_by_its_exact_name(
-    host: str, domains: tuple[str, ...], expected: bool
-) -> None:
-    assert allowed(host, domains) is expected
+def reaches(line: Line, _: Path) -> str:
+    return "allowed" if allowed(line.name, tuple(line.data.decode().split())) else "refused"
 
 
-def test_a_tunnel_and_a_plain_request_name_their_host() -> None:
-    tunnel = parse(b"CONNECT PyPI.org:443 HTTP/1.1\r\nHost: elsewhere\r\n\r\n")
-    assert tunnel == ("pypi.org", 443, b"")
-    plain = parse(
-        b"GET http://a.org/x?y=1 HTTP/1.1\r\nHost: a.org\r\nProxy-Authorization: k\r\n"
-        b"Connection: keep-alive\r\n\r\n"
-    )
-    head = b"GET /x?y=1 HTTP/1.1\r\nHost: a.org\r\nConnection: close\r\n\r\n"
-    assert plain == ("a.org", 80, head)
+def parsed(line: Line, _: Path) -> str:
+    try:
+        host, port, head = parse(spelled(f"{line.rest}\\n\\n").replace(b"\n", b"\r\n"))
+    except ValueError:
+        return "no request to a proxy"
+    return f"{host} {port} {head!r}"
 
 
-@pytest.mark.parametrize(
-    "head",
-    [b"nonsense\r\n\r\n", b"CONNECT x HTTP/1.1\r\n\r\n", b"GET /local HTTP/1.1\r\n\r\n",
-     b"GET ftp://a/ HTTP/1.1\r\n\r\n", b"CONNECT a:99999999 HTTP/1.1\r\n\r\n"],
-)  # fmt: skip
-def test_what_is_no_request_to_a_proxy_is_refused(head: bytes) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011 - any of them
-        parse(head)
+@each_case(__file__)
+def test_hosts(case: Case, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    case.play({"reaches": reaches, "parse": parsed}, tmp_path, pytestconfig)
 
 
 @contextlib.asynccontextmanager
