@@ -1,14 +1,15 @@
 """Read a GitHub issue with the person's own `gh`, without a shell or prompts, within half a minute."""
 
 import contextlib
-import json
 import os
 import re
 import signal
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
+from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.sanitize import one_line
 
@@ -31,8 +32,7 @@ _NEEDS_LOGIN = 4
 _SAVE = "Or save the issue text to a file and give its path."
 
 
-@dataclass(frozen=True)
-class Issue:
+class Issue(Model):
     """An issue as returned by `gh`."""
 
     number: int
@@ -61,14 +61,11 @@ def fetch_issue(root: Path, given: str) -> Issue:
     status, output, errors = _run(command, root, given)
     if status == 0:
         try:
-            found = json.loads(output.decode("utf-8"))
-            number, title, body, url = (found[name] for name in _FIELDS.split(","))
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise _no_issue(given) from error
-        texts = all(isinstance(text, str) for text in (title, body, url))
-        if not texts or type(number) is not int:
-            raise _no_issue(given)
-        return Issue(number, one_line(title, 300), body, url)
+            found = Issue.model_validate_json(output, strict=True)
+        except ValidationError as error:
+            message = f"The output of gh for {given} is not an issue."
+            raise RalphError(message, f"Update gh. {_SAVE}") from error
+        return found.model_copy(update={"title": one_line(found.title, 300)})
     if status == _NEEDS_LOGIN or "gh auth login" in errors:
         raise RalphError(
             f"Cannot read issue {given}: gh is not logged in.",
@@ -122,7 +119,3 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
-
-
-def _no_issue(given: str) -> RalphError:
-    return RalphError(f"The output of gh for {given} is not an issue.", f"Update gh. {_SAVE}")
