@@ -18,7 +18,8 @@ from ralph_tui.engine.core.project_state import unless
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.phases.finished_work import FinishedWork, accept_marked_by_hand
 from ralph_tui.engine.phases.iteration import Iteration, with_task_model
-from ralph_tui.engine.phases.opening_prompts import TaskFacts, prompt_of_task
+from ralph_tui.engine.phases.opening_prompts import prompt_of_task
+from ralph_tui.engine.prompts.prompts import PromptParts
 from ralph_tui.engine.session.iteration_result import (
     IterationResult,
     begin_iteration,
@@ -326,14 +327,14 @@ class BuildLoop:
         project, docs, gate = self._run.project, self._docs, self._run.gate
 
         def build() -> str:
-            facts = TaskFacts(
-                task,
-                number,
-                checks=gate.checks(task),
+            known = PromptParts(
+                iteration=number,
+                task=task,
+                checks=tuple(check.command for check in gate.checks(task)),
                 failed_before=tuple(gate.baseline.failures()),
                 guidance=guidance,
             )
-            text, memory = prompt_of_task(project, docs, facts, self._run.request.prompt)
+            text, memory = prompt_of_task(project, docs, known, self._run.request.prompt)
             project.write_active_memory(memory.whole)
             return text
 

@@ -1,14 +1,12 @@
 """Write the first prompt of a session from the project's files, for a run and for `--show-prompt`. Blocks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ralph_tui.config.settings import PlanningSettings
 from ralph_tui.domain.documents import agents_md
 from ralph_tui.domain.documents.memory import ActiveMemory
 from ralph_tui.domain.documents.specs import Spec, parts_for, persons_own
 from ralph_tui.domain.documents.validation_report import ValidationReport
-from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.engine.control.request import Addition, OwnPrompt
@@ -23,7 +21,6 @@ from ralph_tui.engine.prompts.prompts import (
     section,
 )
 from ralph_tui.engine.session.prompt_memory import learnings_for, memory_for
-from ralph_tui.engine.verification.baseline import Check
 from ralph_tui.store.project import Documents, Project
 
 TEXT_LIMIT = 40_000
@@ -35,46 +32,26 @@ SPEC_TEXT_LIMIT = 36_000
 WITHOUT_DEPENDENCIES = "\nLeave `dependencies` empty in every task: the person wants the priorities alone to order them.\n"
 
 
-@dataclass(frozen=True)
-class TaskFacts:
-    """What is known of a task when its iteration begins.
-
-    Attributes:
-        checks: The checks that the gate will run for a claim.
-        failed_before: The checks that failed before the run, each with its failure.
-        guidance: The person's guidance since the last iteration.
-    """
-
-    task: Task
-    number: int
-    checks: Sequence[Check]
-    failed_before: Sequence[tuple[str, str]] = ()
-    guidance: Sequence[str] = ()
-
-
 def prompt_of_task(
-    project: Project, docs: Documents, facts: TaskFacts, own: OwnPrompt | None
+    project: Project, docs: Documents, known: PromptParts, own: OwnPrompt | None
 ) -> tuple[str, ActiveMemory]:
     """Return the prompt of an iteration, and the memory in it.
 
     Args:
+        known: What the loop knows of the task; the project's files complete it.
         own: The person's template for this run, which overrides the project's; None for no override.
     """
-    memory = memory_for(project, docs, facts.task)
+    memory = memory_for(project, docs, known.task)
     specs = project.read_specs()
-    parts = PromptParts(
-        iteration=facts.number,
-        task=facts.task,
-        checks=tuple(check.command for check in facts.checks),
-        failed_before=tuple(facts.failed_before),
-        guidance=tuple(facts.guidance),
-        specs=tuple(spec.path for spec in specs),
-        spec_parts=parts_for(facts.task, specs),
-        memory=memory.text,
-        learnings=memory.learnings,
-        agents_md=_agents_md(project),
-    )
+    files = {
+        "specs": tuple(spec.path for spec in specs),
+        "spec_parts": parts_for(known.task, specs),
+        "memory": memory.text,
+        "learnings": memory.learnings,
+        "agents_md": _agents_md(project),
+    }
     template = own or _template(project, Phase.BUILDING, "build.md")
+    parts = known.model_copy(update=files)
     return building_prompt(template.text, parts, source=template.name), memory
 
 

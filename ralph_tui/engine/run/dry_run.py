@@ -31,12 +31,11 @@ from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.phases import discovery, planning, validation
 from ralph_tui.engine.phases.build_loop import require_workable
 from ralph_tui.engine.phases.opening_prompts import (
-    TaskFacts,
     prompt_of_discovery,
     prompt_of_planning,
     prompt_of_task,
 )
-from ralph_tui.engine.prompts.prompts import guidance_section
+from ralph_tui.engine.prompts.prompts import PromptParts, guidance_section
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work
 from ralph_tui.engine.run.phase_order import WHY_NEXT, chosen_phase
 from ralph_tui.engine.run.startup import as_begun
@@ -338,28 +337,28 @@ class _Preview:
         guidance = tuple(injection.guidance for injection in self._docs.pending)
         baseline = Baseline(self._project.root, used=building.baseline)
         await asyncio.to_thread(baseline.load)
-        checks = plan_checks(task, rules)
+        checks = tuple(check.command for check in plan_checks(task, rules))
         working = plan.with_task(task.id, status=TaskStatus.IN_PROGRESS)
         begun = with_iteration_begun(self._docs.replacing(plan=working))
-        facts = TaskFacts(
-            task,
-            begun.state.iteration_count,
+        known = PromptParts(
+            iteration=begun.state.iteration_count,
+            task=task,
             checks=checks,
             failed_before=tuple(baseline.failures()),
             guidance=guidance,
         )
         prompt, _ = await asyncio.to_thread(
-            prompt_of_task, self._project, begun, facts, self._request.prompt
+            prompt_of_task, self._project, begun, known, self._request.prompt
         )
         return self._next_run(
-            f"Iteration {facts.number} works on task {task.id}.",
+            f"Iteration {known.iteration} works on task {task.id}.",
             task=NextTask(
                 id=task.id,
                 title=task.title,
                 why=why_chosen(plan, task),
                 attempt=task.retry_count + 1,
             ),
-            checks=tuple(check.command for check in checks),
+            checks=checks,
             reviewed=criteria_to_review(task, building, rules.checks),
             model=task.model or model_of(self._phase, self._settings),
             prompt=prompt,
