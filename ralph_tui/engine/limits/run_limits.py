@@ -1,6 +1,5 @@
 """Check the limits of a run before each iteration of every phase."""
 
-from datetime import datetime
 from http import HTTPStatus
 
 from ralph_tui.domain import events as ev
@@ -22,55 +21,24 @@ from ralph_tui.engine.limits.waits import Backoff, uncount_iteration
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 
 
-class QuotaWatch:
-    """Keeps the quota windows as last reported, and ignores those that have reset since."""
-
-    def __init__(self, *, stop_at_percent: int) -> None:
-        """Stop at this share of a window in percent; 0 never stops."""
-        self._stop_at = stop_at_percent
-        self._known: dict[str, Allowance] = {}
-
-    def note(self, event: Event) -> None:
-        if isinstance(event, ev.AllowanceReported):
-            self._known[event.allowance.window] = event.allowance
-
-    def used_up(self, now: datetime) -> End | None:
-        """Return an end when the person's share of a window is used up, else None."""
-        current = [a for a in self._known.values() if a.resets_at is None or a.resets_at > now]
-        over = [a for a in current if a.used_up(self._stop_at)]
-        if not over:
-            return None
-        worst = max(over, key=lambda allowance: allowance.percent)
-        resets = (
-            f" The quota resets at {worst.resets_at:%Y-%m-%d %H:%M} UTC." if worst.resets_at else ""
-        )
-        return End(
-            status=LoopStatus.USAGE_LIMIT,
-            reason=worst.used_up(self._stop_at),
-            hint=f"Raise limits.stop_at_allowance_percent to continue.{resets}",
-            exit_code=ExitCode.USAGE_LIMIT,
-        )
-
-
 class RunLimits:
     """Counts the iterations of a run and compares them with its limits."""
 
-    def __init__(
-        self,
-        run: RunContext,
-        *,
-        repository_guard: RepositoryGuard,
-        quota: QuotaWatch,
-    ) -> None:
+    def __init__(self, run: RunContext, repository_guard: RepositoryGuard) -> None:
         self.done = 0
         self._run = run
         self._backoff = Backoff(run)
         self._rate_limiter = RateLimiter(run)
-        self._quota = quota
+        self._allowances: dict[str, Allowance] = {}
+        """The windows of the quota as last reported."""
         self._repository_guard = repository_guard
         self._paused = False
         self._rejected = False
         """Whether the API rejected the last session's first request; a second in a row is the settings' fault."""
+
+    def note(self, event: Event) -> None:
+        if isinstance(event, ev.AllowanceReported):
+            self._allowances[event.allowance.window] = event.allowance
 
     async def reason_to_stop(self) -> End | None:
         """Wait while paused, then return the end by a requested stop or a limit, or None."""
@@ -115,11 +83,29 @@ class RunLimits:
         return await self._backoff.after(failure)
 
     async def _check_quota_and_rate(self) -> End | None:
-        used_up = self._quota.used_up(self._run.clock())
+        used_up = self._end_by_quota()
         if used_up is not None:
             return used_up
         await self._rate_limiter.hold()
         return interrupted_end(self._state) if self._state.stop is not StopMode.NONE else None
+
+    def _end_by_quota(self) -> End | None:
+        """Return an end when the person's share of a window is used up and the window has not reset."""
+        share, now = self._run.settings.limits.stop_at_allowance_percent, self._run.clock()
+        current = (a for a in self._allowances.values() if a.resets_at is None or a.resets_at > now)
+        over = [allowance for allowance in current if allowance.used_up(share)]
+        if not over:
+            return None
+        worst = max(over, key=lambda allowance: allowance.percent)
+        resets = (
+            f" The quota resets at {worst.resets_at:%Y-%m-%d %H:%M} UTC." if worst.resets_at else ""
+        )
+        return End(
+            status=LoopStatus.USAGE_LIMIT,
+            reason=worst.used_up(share),
+            hint=f"Raise limits.stop_at_allowance_percent to continue.{resets}",
+            exit_code=ExitCode.USAGE_LIMIT,
+        )
 
     @property
     def _state(self) -> RalphState:

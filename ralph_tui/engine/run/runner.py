@@ -33,7 +33,7 @@ from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.run_files import RunFiles
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.decisions.permission_questions import withdraw_stale_questions
-from ralph_tui.engine.limits.run_limits import QuotaWatch, RunLimits
+from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work
 from ralph_tui.engine.run.notifications import NotificationTargets, Notifier
 from ralph_tui.engine.run.phase_order import PhaseOrder
@@ -105,8 +105,6 @@ class Runner:
             lambda event: bus.emit(services.attribute_event(event)),
             exports=FollowedExports(project, self._warn),
         )
-        percent = services.settings.limits.stop_at_allowance_percent
-        self._quota = QuotaWatch(stop_at_percent=percent)
         exceptions = services.settings.safety.sandbox_exceptions
         self._sandbox = CommandSandbox(project.root, confinement.sandbox, exceptions)
         self._tree = JudgeTree(project.root)
@@ -138,7 +136,6 @@ class Runner:
         """The commands that passed in this run and have not failed since, the latest last."""
         bus.subscribe("passing commands", self._note_checks)
         bus.subscribe("repository guard", self._repository_guard.note)
-        bus.subscribe("quota", self._quota.note)
         self._agent: Agent | None = None
         self._limits: RunLimits | None = None
         self._checks: ChecksOfRun | None = None
@@ -341,9 +338,8 @@ class Runner:
             before_call=self._before_call,
         )
         if self._limits is None:
-            self._limits = RunLimits(
-                run, repository_guard=self._repository_guard, quota=self._quota
-            )
+            self._limits = RunLimits(run, self._repository_guard)
+            self._bus.subscribe("quota", self._limits.note)
         run.limits = self._limits
         return run
 
