@@ -2,12 +2,12 @@
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from ralph_tui.cli.console import note
-from ralph_tui.cli.options import Headless, ProjectRoot, examples
+from ralph_tui.cli.options import Headless, Json, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.domain.errors import RalphError
 
@@ -22,7 +22,7 @@ app = typer.Typer()
 @app.command(epilog=examples("ralph attach", "ralph attach --json"))
 def attach(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
+    as_json: Json = False,
     headless: Headless = False,
     project_root: ProjectRoot = None,
 ) -> None:

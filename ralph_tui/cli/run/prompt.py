@@ -10,7 +10,6 @@ import os
 import sys
 import termios
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from ralph_tui.cli.console import note
@@ -20,6 +19,8 @@ from ralph_tui.domain.documents.questions import Answer, AskedQuestion, parse_an
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import REASONED
 from ralph_tui.domain.sanitize import inert
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.present.text import glyphs
 from ralph_tui.present.timeline.event_lines import question_lines
@@ -29,19 +30,17 @@ _BACKGROUND_SECONDS = 1.0
 """How often a run in the background checks whether it is in the foreground again."""
 
 
-@dataclass
-class _Pending:
-    """A question or an approval that waits for a line from the person."""
-
-    key: str
-    prompt: str
-    question: AskedQuestion | None = None
-
+_Open = AskedQuestion | ev.ApprovalRequested
+"""What waits for a line from the person."""
 
 _APPROVE = "approve? [y/N] "
 _WHY = "why not? (the model works on this next; leave empty to decide again) "
 _PERMIT = "allow? 1 once, 2 for this session, 3 and why not (empty denies): "
 _ANSWER = "answer (number, label or your words; empty declines): "
+
+
+def _key(asked: _Open) -> str:
+    return asked.id if isinstance(asked, AskedQuestion) else asked.kind
 
 
 class TerminalPrompts:
@@ -51,9 +50,11 @@ class TerminalPrompts:
         self._controls = controls
         self._loop = asyncio.get_running_loop()
         self._descriptor = sys.stdin.fileno()
-        self._pending: list[_Pending] = []
-        self._settled: set[str] = set()
-        self._asked: _Pending | None = None
+        self._view = LoopView()
+        self._sent: set[str] = set()
+        """What was answered here and is still open in the view."""
+        self._asked: _Open | None = None
+        self._prompt = ""
         self._showing = False
         self._closed = False
         self._sending: set[asyncio.Task[None]] = set()
@@ -75,49 +76,40 @@ class TerminalPrompts:
         self._end_line()
 
     def _handle(self, event: ev.Event) -> None:
+        self._view = reduce(self._view, event)
         match event:
-            case ev.QuestionAsked(question=question) if question.is_open:
-                self._add(
-                    _Pending(question.id, _PERMIT if question.permission else _ANSWER, question)
-                )
             case ev.QuestionAnswered(question=question):
-                self._drop(question.id)
-            case ev.ApprovalRequested(kind=kind):
-                self._settled.discard(kind)
-                self._add(_Pending(kind, _APPROVE))
-            case ev.ApprovalGiven(kind=kind):
-                self._drop(kind)
+                self._sent.discard(question.id)
+            case ev.ApprovalRequested(kind=kind) | ev.ApprovalGiven(kind=kind):
+                self._sent.discard(kind)
             case ev.LoopFinished():
-                self._pending.clear()
+                self._view = LoopView()
             case _:
                 pass
         self._show()
 
-    def _add(self, pending: _Pending) -> None:
-        if pending.key not in {known.key for known in self._pending}:
-            self._pending.append(pending)
-
-    def _drop(self, key: str) -> None:
-        self._settled.add(key)
-        self._pending = [pending for pending in self._pending if pending.key != key]
+    def _pending(self) -> _Open | None:
+        questions = (question for question in self._view.questions if question.is_open)
+        waiting: tuple[_Open | None, ...] = (*questions, self._view.approval)
+        return next((one for one in waiting if one and _key(one) not in self._sent), None)
 
     def _show(self) -> None:
         if self._closed or self._showing:
             return
-        if not self._pending:
+        pending = self._pending()
+        if pending is None:
             self._loop.remove_reader(self._descriptor)
             return
-        pending = self._pending[0]
         if pending is not self._asked:
             with contextlib.suppress(termios.error):  # the terminal is gone; reading fails, too
                 termios.tcflush(self._descriptor, termios.TCIFLUSH)
-            if pending.question is not None and not sys.stdout.isatty():
-                for line in question_lines(
-                    glyphs.choose(encoding=sys.stderr.encoding), pending.question
-                ):
+            self._asked, self._prompt = pending, _APPROVE
+            if isinstance(pending, AskedQuestion):
+                self._prompt = _PERMIT if pending.permission else _ANSWER
+                signs = glyphs.choose(encoding=sys.stderr.encoding)
+                for line in question_lines(signs, pending) if not sys.stdout.isatty() else ():
                     sys.stderr.write(f"{line}\n")
-            self._asked = pending
-        sys.stderr.write(pending.prompt)
+        sys.stderr.write(self._prompt)
         sys.stderr.flush()
         self._showing = True
         self._listen()
@@ -129,7 +121,7 @@ class TerminalPrompts:
             sys.stderr.flush()
 
     def _listen(self) -> None:
-        if self._pending and not self._closed:
+        if self._pending() and not self._closed:
             self._loop.add_reader(self._descriptor, self._read)
 
     def _read(self) -> None:
@@ -148,26 +140,27 @@ class TerminalPrompts:
             self.close()
             note("no more questions are asked here. Use `ralph answer` or `ralph approve`.")
             return
-        if self._pending and self._pending[0] is self._asked:
-            self._answer(self._pending[0], inert(data.decode("utf-8", "replace")).strip())
+        pending = self._pending()
+        if pending is not None and pending is self._asked:
+            text = inert(data.decode("utf-8", "replace")).strip()
+            if isinstance(pending, AskedQuestion):
+                self._answer(pending, text)
+            else:
+                self._decide(pending, text)
         self._show()
 
-    def _answer(self, pending: _Pending, text: str) -> None:
-        if pending.question is None:
-            self._decide(pending, text)
-            return
-        question = pending.question
+    def _answer(self, question: AskedQuestion, text: str) -> None:
         if wrong := slip(question.question, text):
             note(wrong)  # the prompt is shown again
             return
         answer = (
             parse_answer(question.question, text, by=BY) if text else Answer(declined=True, by=BY)
         )
-        self._send(pending, lambda: self._controls.answer(question.id, answer))
+        self._send(question, lambda: self._controls.answer(question.id, answer))
 
-    def _decide(self, pending: _Pending, text: str) -> None:
-        if pending.prompt == _WHY:
-            pending.prompt = _APPROVE
+    def _decide(self, pending: ev.ApprovalRequested, text: str) -> None:
+        if self._prompt == _WHY:
+            self._prompt = _APPROVE
             if text:
                 self._send(
                     pending, lambda: self._controls.decide(approved=False, reason=text, by=BY)
@@ -175,27 +168,26 @@ class TerminalPrompts:
         elif text.lower() in ("y", "yes"):
             self._send(pending, lambda: self._controls.decide(approved=True, by=BY))
         elif text.lower() in ("", "n", "no"):
-            if pending.key in REASONED:
-                pending.prompt = _WHY
+            if pending.kind in REASONED:
+                self._prompt = _WHY
             else:
                 self._send(pending, lambda: self._controls.decide(approved=False, by=BY))
         else:
             note("enter y to approve, or n and then the reason.")
 
-    def _send(self, pending: _Pending, request: Callable[[], object]) -> None:
-        self._pending.remove(pending)
-        task = self._loop.create_task(self._request(pending, request))
+    def _send(self, pending: _Open, request: Callable[[], object]) -> None:
+        self._sent.add(_key(pending))
+        task = self._loop.create_task(self._request(_key(pending), request))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
-    async def _request(self, pending: _Pending, request: Callable[[], object]) -> None:
+    async def _request(self, key: str, request: Callable[[], object]) -> None:
         try:
             await asyncio.to_thread(request)
         except RalphError as error:
             self._end_line()
             note(str(error))
-            if pending.key not in self._settled:
-                self._pending.insert(0, pending)
+            self._sent.discard(key)
             self._show()
 
 
