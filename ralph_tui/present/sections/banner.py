@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ralph_tui.domain.events import LoopFinished, Notice
-from ralph_tui.domain.formatting import duration, plural
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import DECISIONS
 from ralph_tui.domain.sanitize import one_line
@@ -20,7 +20,7 @@ from ralph_tui.present.board.board_rows import (
 )
 from ralph_tui.present.events.event_sentences import unfinished
 from ralph_tui.present.events.run_result import result_facts
-from ralph_tui.present.text.figures import breaker_counts, clock, in_local
+from ralph_tui.present.text.figures import breaker_counts, in_and_at, in_local
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, commands_as_keys, hint
 from ralph_tui.present.text.spans import Line, Span, Tone, flow, wrap
@@ -179,7 +179,7 @@ def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:
     if view.limit_until is not None:
         return Banner(
             RUN[RunState.LIMITED],
-            f"Resumes automatically {_in_and_at(view.limit_until, now)}.",
+            f"Resumes automatically {in_and_at(view.limit_until, now)}.",
             hint(keys, _LIMITED),
             view.detail,
         )
@@ -188,15 +188,10 @@ def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:
         return None
     return Banner(
         Look("failed", "breaker open", Tone.BAD),
-        f"Retrying once, automatically, {_in_and_at(cooled, now)}.",
+        f"Retrying once, automatically, {in_and_at(cooled, now)}.",
         hint(keys, _COOLING),
         breaker_counts(view.breaker),
     )
-
-
-def _in_and_at(until: datetime, now: datetime) -> str:
-    left = duration(max(0.0, (until - now).total_seconds()))
-    return f"in {left}, at {clock(until, now)}"
 
 
 _LIMITED = "Waiting costs nothing and does not count as an iteration. Press {hurry} to retry now, {stop} to stop."

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from ralph_tui.domain.formatting import duration, plural
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.run_history import BreakerChange, CallDecision
 from ralph_tui.present.events.event_sentences import by_whom
 from ralph_tui.present.sections.breaker_signals import breaker_parts
-from ralph_tui.present.text.figures import breaker_counts, clock, when
+from ralph_tui.present.text.figures import breaker_counts, in_and_at, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, hint
 from ralph_tui.present.text.parts import Part
@@ -29,8 +29,7 @@ def cooling(breaker: CircuitBreaker, now: datetime) -> list[Line]:
     """Return a row that says when an open breaker allows a trial iteration, or nothing."""
     if breaker.half_open_at is None or not breaker.is_cooling:
         return []
-    left = duration(max(0.0, (breaker.half_open_at - now).total_seconds()))
-    text = f"retrying once, automatically, in {left}, at {clock(breaker.half_open_at, now)}"
+    text = f"retrying once, automatically, {in_and_at(breaker.half_open_at, now)}"
     return [labelled("cool-down", text, Tone.WARN)]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from ralph_tui.domain.formatting import ENDS, duration, plural
+from ralph_tui.domain.formatting import ENDS, plural
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.plan.plan_validation import PlanProblem
 from ralph_tui.domain.project_state import DECISIONS, ApprovalKind
@@ -12,7 +12,7 @@ from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.run_history import Iteration, Run
 from ralph_tui.present.sections.guard_log import cooling, labelled, next_step
 from ralph_tui.present.sections.question_options import who_asks
-from ralph_tui.present.text.figures import clock, in_local, when
+from ralph_tui.present.text.figures import in_and_at, in_local, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, commands_as_keys
 from ralph_tui.present.text.parts import Part
@@ -153,11 +153,8 @@ def _waiting_for(view: LoopView, now: datetime, keys: Keys) -> list[Part]:
             next_step(keys, "press {answer} to decide" + _RESETS * view.breaker.is_cooling)
         )
     if view.limit_until is not None:
-        left = duration((view.limit_until - now).total_seconds())
         lines.append([Span(view.detail or "a usage limit", Tone.WARN)])
-        lines.append(
-            labelled("evidence", f"it resets at {clock(view.limit_until, now)}, in {left}")
-        )
+        lines.append(labelled("evidence", f"it resets {in_and_at(view.limit_until, now)}"))
         lines.append(labelled("rule", "waiting counts neither as a failure nor as an iteration"))
         lines.append(next_step(keys, "press {hurry} to retry now, {stop} to stop"))
     if view.run_state is RunState.PAUSED:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.run.breaker import CircuitBreaker
 
 
@@ -38,6 +39,12 @@ def clock(moment: datetime, now: datetime | None) -> str:
     here = moment.astimezone()
     today = now is None or here.date() == now.astimezone().date()
     return f"{here:%H:%M}" if today else f"{here:%Y-%m-%d %H:%M}"
+
+
+def in_and_at(until: datetime, now: datetime) -> str:
+    """Format how long a wait lasts and when it ends: `in 5m, at 14:05`."""
+    left = duration(max(0.0, (until - now).total_seconds()))
+    return f"in {left}, at {clock(until, now)}"
 
 
 def when(moment: datetime | None) -> str:
