@@ -25,7 +25,6 @@ from ralph_tui.interop.formats import (
     Imported,
     ImportOptions,
     InteropError,
-    LeftOut,
     Source,
 )
 
@@ -37,11 +36,9 @@ def entry(id_: str, *waits: str, line: int = 1, **more: object) -> PlanEntry:
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def read(
-    entries: Sequence[PlanEntry], left_out: Sequence[LeftOut] = (), by: str = "task"
-) -> Imported:
+def read(entries: Sequence[PlanEntry], by: str = "task") -> Imported:
     wanted = ImportOptions(by="group" if by == "group" else "task")
-    return import_listing(Listing(entries, left_out=left_out), "x", SOURCE, wanted)
+    return import_listing(Listing(entries), "x", SOURCE, wanted)
 
 
 def test_an_entry_becomes_a_task_that_knows_where_it_comes_from() -> None:
@@ -61,12 +58,6 @@ def test_an_entry_becomes_a_task_that_knows_where_it_comes_from() -> None:
     assert got.lines == {"A": 4}
 
 
-def test_what_is_done_is_complete_and_nothing_vouches_for_it() -> None:
-    (task,) = read([entry("A", done=True)]).tasks
-    assert task.status is TaskStatus.COMPLETE
-    assert task.verification is None
-
-
 def test_the_hash_changes_with_the_words_and_not_with_the_state() -> None:
     def hash_of(made: PlanEntry) -> str:
         origin = read([made]).tasks[0].origin
@@ -82,10 +73,6 @@ def test_the_hash_changes_with_the_words_and_not_with_the_state() -> None:
 @pytest.mark.parametrize(
     ("entries", "line", "what"),
     [
-        ([], 0, "no tasks found"),
-        ([entry("A", line=2), entry("A", line=7)], 7, "used twice, first in line 2"),
-        ([entry("A"), entry("B", "C", line=5)], 5, "'B' depends on 'C', which is not in the file"),
-        ([entry("A", "B", line=3), entry("B", "A")], 3, "in a cycle: A → B → A"),
         ([entry("A", "A", line=3)], 3, "in a cycle: A → A"),
         ([entry("A", *map(str, range(200_001)), line=8)], 8, "more than 200,000 dependencies"),
         ([entry("x" * 1_001, line=6)], 6, "an ID has 1,001 characters"),
@@ -100,12 +87,6 @@ def test_an_unusable_file_is_refused_with_its_line(
         read(entries)
     assert told.value.line == line
     assert what in told.value.what
-
-
-def test_a_dependency_on_what_was_left_out_is_dropped_and_said() -> None:
-    got = read([entry("A", "gone")], [LeftOut("gone", "old", "cancelled")])
-    assert got.tasks[0].dependencies == ()
-    assert got.remarks == ("Dropped dependencies on skipped entries: A on gone.",)
 
 
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=8, unique=True))
