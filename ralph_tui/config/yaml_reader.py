@@ -6,6 +6,7 @@ become 3.1, and files and environment variables are parsed alike.
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -121,8 +122,7 @@ def parse_yaml(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
         return found
 
     try:
-        # In JSON, tabs may indent.
-        root = compose(text.replace("\t", " ") if text.lstrip().startswith("{") else text)
+        root = compose(_as_yaml(text) if text.lstrip().startswith("{") else text)
         return None if root is None else plain(root, ""), lines
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -136,6 +136,17 @@ def parse_yaml(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
         raise ConfigError(
             f"{path}: this is not valid YAML: {one_line(why)}.", "Correct the file."
         ) from error
+
+
+_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})", re.IGNORECASE)
+
+
+def _as_yaml(text: str) -> str:
+    """Return JSON as YAML has it: indented by blanks, and with characters in place of surrogate pairs."""
+    return _PAIR.sub(
+        lambda pair: pair[1] + bytes.fromhex(pair[2] + pair[3]).decode("utf-16-be"),
+        text.replace("\t", " "),
+    )
 
 
 def compose(text: str) -> object:

@@ -169,3 +169,8 @@ def test_checks_may_have_names(tmp_path: Path) -> None:
     (tmp_path / ".ralph" / "config.yaml").write_text(text, encoding="utf-8")
     loaded = load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
     assert loaded.phases.building.backpressure == ("uv run pytest", "just lint")
+
+
+@given(st.dictionaries(names, st.text()), st.sampled_from([None, 2, "\t"]))
+def test_json_is_read_as_it_is_written(value: dict[str, str], indent: int | str | None) -> None:
+    assert parse_yaml(json.dumps(value, indent=indent), PATH)[0] == value
