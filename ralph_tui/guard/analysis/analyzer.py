@@ -32,11 +32,8 @@ from ralph_tui.guard.core.working_dirs import WorkingDirs
 from ralph_tui.guard.rules.assignments import judge_assignment, judge_subscript
 from ralph_tui.guard.rules.package_managers import (
     ThroughUv,
-    index_of,
     is_tool,
-    script_of,
     through_uv,
-    tool_of,
 )
 from ralph_tui.guard.rules.read_only import check_unless_reader
 from ralph_tui.guard.rules.refusals import refuse_listed
@@ -260,11 +257,8 @@ class CommandAnalyzer:
             self._judge_program(call, called=called)
 
     def _judge_program(self, call: Invocation, *, called: bool) -> None:
-        tool = tool_of(call)
-        if tool:
-            self.tools[index_of(tool, call)] = through_uv(tool, call)
-        elif script := script_of(call):
-            self.tools[call.words[0].start] = ThroughUv("uv run", script)
+        if (found := through_uv(call)) is not None:
+            self.tools[call.words[0].start] = found
         if is_tool(call):
             check_unless_reader(call)
             return

@@ -62,7 +62,7 @@ def judge_unknown(call: Invocation) -> None:
             or (is_manager(name) and after in ("install", "uninstall", "add", "remove"))
             or (is_python(name) and after.startswith(("-m", "-c")))
             or (name == "rm" and re.match(r"-\w*[rRf]|--(?:rec|for)", after))
-            or ({"container", "compose"} & set(rules) and after)
+            or ("container" in rules and after)
         ):
             call.walker.run(words[at:], call)
         else:
@@ -183,7 +183,6 @@ _RULES: Rules = MappingProxyType(
         "unset": assignments.judge_unset,
         "subscripts": assignments.judge_subscripts,
         "container": containers.judge_container,
-        "compose": containers.judge_compose,
         "copy": file_writers.judge_copy,
         "rsync": file_writers.judge_rsync,
         "tar": file_writers.judge_tar,

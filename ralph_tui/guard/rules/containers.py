@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.core.paths import names_guarded
@@ -19,7 +18,6 @@ from ralph_tui.guard.rules.package_managers import (
 from ralph_tui.guard.shell.nodes import Word, literal
 from ralph_tui.guard.shell.parser import read_word
 
-_STARTS = names("exec run")
 _BROAD_MOUNT = re.compile(
     r"[\"']?(?:/|/(?:home|root|etc|usr|var|bin|lib|opt|srv|boot|Users)/?|~/?|\$HOME/?|\$\{HOME\}/?|\.\./?)[\"']?:"
     r"(?![^:]*:(?:ro\b|[^:]*,ro\b))"
@@ -27,21 +25,12 @@ _BROAD_MOUNT = re.compile(
 
 
 def judge_container(call: Invocation) -> None:
-    _judge_docker(call.args.operands, call)
-
-
-def judge_compose(call: Invocation) -> None:
-    _judge_docker([literal("compose"), *call.arguments], call)
-
-
-def _judge_docker(words: Sequence[Word], call: Invocation) -> None:
-    if not words:
-        return
-    verb = words[0].text
-    if verb in ("container", "compose"):
+    words: Sequence[Word] = call.args.operands
+    composes = call.program == "docker-compose"
+    if composes or (words and words[0].text in ("container", "compose")):
         spec = Spec("fp", long=names("--file --project-name --profile --project-directory"))
-        words = parse(words[1:], spec, stop=True).operands
-    if words and words[0].text in _STARTS:
+        words = parse(call.arguments if composes else words[1:], spec, stop=True).operands
+    if words and words[0].text in ("exec", "run"):
         _judge_in_container(words[1:], call)
 
 
@@ -54,7 +43,9 @@ def _judge_in_container(words: Sequence[Word], call: Invocation) -> None:
         for source in _MOUNT_SOURCE.findall(word.text):
             call.dirs.check_guarded(literal(source), call.shown)
         if mounts and _BROAD_MOUNT.match(mounts[0].raw or mounts[0].text):
-            _refuse_container(call, "This gives a container write access outside the project")
+            reason = "This gives a container write access outside the project"
+            instead = "If this is necessary, ask the person to do it."
+            deny("destructive", call.shown, reason, instead)
     for at, word in enumerate(words):
         name = word.text.rpartition("/")[2]
         after = words[at + 1].text if at + 1 < len(words) else ""
@@ -75,7 +66,3 @@ def _check_mount(mount: Word, call: Invocation) -> None:
     source, _, rest = mount.raw.strip("\"'").partition(":")
     if not rest.endswith((":ro", ",ro")) and names_guarded(source):
         call.dirs.check_guarded(read_word(source), call.shown)
-
-
-def _refuse_container(call: Invocation, reason: str) -> NoReturn:
-    deny("destructive", call.shown, reason, "If this is necessary, ask the person to do it.")

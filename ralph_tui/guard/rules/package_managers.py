@@ -146,40 +146,6 @@ def is_tool(call: Invocation) -> bool:
     return call.program in call.policy.python_tools and "/" not in call.words[0].text
 
 
-def tool_of(call: Invocation) -> str:
-    words = call.arguments
-    if call.under_uv or "/" in call.words[0].text:
-        return ""
-    if is_tool(call):
-        return call.program
-    python = is_python(call.program) and call.program != "py"
-    if python and len(words) > 1 and words[0].text == "-m":
-        module = words[1].text
-        return f"{call.program} -m {module}" if module in call.policy.python_tools else ""
-    return ""
-
-
-def script_of(call: Invocation) -> str:
-    """Return the Python script or module to run through uv; otherwise an empty string.
-
-    Code on the command line or from standard input rarely needs the project's packages, so it runs unchanged.
-    So does a command that does not occur in the agent's text.
-    """
-    head = call.words[0]
-    python = is_python(call.program) and call.program != "py" and "/" not in head.text
-    if not (python and call.policy.scripts_through_uv) or call.under_uv or head.start < 0:
-        return ""
-    words = [word for word in call.arguments[:_MAX_OPTIONS] if word.text not in _FLAGS]
-    first = words[0].text if words else ""
-    if first == "-m" and len(words) > 1:
-        return f"{call.program} -m {words[1].text}"
-    return f"{call.program} {first}" if first and first[0] not in "-<" else ""
-
-
-_MAX_OPTIONS = 8
-_FLAGS = frozenset({"-u", "-B", "-E", "-I", "-O", "-OO", "-s", "-S", "-v", "-q", "-b"})
-
-
 class ThroughUv(NamedTuple):
     """A tool, and the words to insert before it."""
 
@@ -190,13 +156,31 @@ class ThroughUv(NamedTuple):
         return f"{self.run} {self.tool}"
 
 
-def through_uv(tool: str, call: Invocation) -> ThroughUv:
-    return ThroughUv(call.policy.tool_runs.get(tool.rpartition(" ")[2], "uv run"), tool)
+def through_uv(call: Invocation) -> ThroughUv | None:
+    """Return what to run through uv: a tool, or in a uv project a Python script or module.
+
+    Code on the command line or from standard input rarely needs the project's packages, so it runs unchanged.
+    So does a script that does not occur in the agent's text.
+    """
+    head, policy = call.words[0], call.policy
+    python = is_python(call.program) and call.program != "py"
+    if call.under_uv or "/" in head.text or not (python or is_tool(call)):
+        return None
+    words = [word.text for word in call.arguments[:_MAX_OPTIONS]]
+    module = words[1] if python and words[0:1] == ["-m"] and words[1:] else ""
+    if is_tool(call) or module in policy.python_tools:
+        tool = f"{call.program} -m {module}" if module else call.program
+        if head.start < 0:
+            reason = "The project's tools run in uv's environment"
+            deny("uv-run", call.shown, reason, f"Use uv run {tool}.")
+        return ThroughUv(policy.tool_runs.get(module or tool, "uv run"), tool)
+    plain = [word for word in words if word not in _FLAGS]
+    names_module = plain[:1] == ["-m"] and len(plain) > 1
+    names_file = bool(plain) and plain[0][:1] not in ("", "-", "<")
+    if not policy.scripts_through_uv or head.start < 0 or not (names_module or names_file):
+        return None
+    return ThroughUv("uv run", " ".join([call.program, *plain[: 2 if names_module else 1]]))
 
 
-def index_of(tool: str, call: Invocation) -> int:
-    start = call.words[0].start
-    if start < 0:
-        reason = "The project's tools run in uv's environment"
-        deny("uv-run", call.shown, reason, f"Use uv run {tool}.")
-    return start
+_MAX_OPTIONS = 8
+_FLAGS = frozenset({"-u", "-B", "-E", "-I", "-O", "-OO", "-s", "-S", "-v", "-q", "-b"})
