@@ -5,15 +5,23 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
+from types import MappingProxyType
 
 from ralph_tui.domain.phase import Phase
 from ralph_tui.domain.tool_calls import ALLOW, Verdict
 from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.core.verdicts import denial
 
 WRITE_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
-GUARDED = frozenset({".ralph", ".git", ".claude"})
+GUARDED: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        ".ralph": ("ralph-files", "Change the plan and the state through the ralph_* tools."),
+        ".git": ("git-files", "Do not change git's files. Reading them is fine."),
+        ".claude": ("cli-files", "Do not change the CLI's settings."),
+    }
+)
 """Directories of the project that only ralph, the person and the CLI write."""
 
 # HFS+ ignores these, so `.g\u200cit` is `.git` there (CVE-2014-9390).
@@ -39,7 +47,7 @@ def judge_path(tool: str, raw: str, policy: Policy) -> Verdict:
     if tool not in WRITE_TOOLS:
         return ALLOW
     if not raw or "\0" in raw:
-        return _deny("bad-path", raw, "The path is empty or contains a NUL", "Give a plain path.")
+        return denial("bad-path", raw, "The path is empty or contains a NUL", "Give a plain path.")
     try:
         root = Path(os.path.realpath(policy.root))
         spelled = Path(os.path.normpath(absolute(raw, policy)))
@@ -49,18 +57,20 @@ def judge_path(tool: str, raw: str, policy: Policy) -> Verdict:
             if (guarded := guarded_part(parts)) is not None:
                 return _guarded(guarded, raw)
         if any(target.is_relative_to(os.path.realpath(own)) for own in policy.own_directories):
-            return _deny(
+            return denial(
                 "ralph-files", raw, "The file is ralph's own data", "Do not change ralph's data."
             )
         if not target.is_relative_to(root) or target == root:
-            return _deny(
+            return denial(
                 "outside-project", raw, "The file is outside the project", f"Write below {root}."
             )
         if (linked := _hard_linked_directory(target, root)) is not None:
             return _guarded(linked, raw)
         return _judge_phase(target.relative_to(root), raw, policy)
     except (OSError, ValueError, RuntimeError) as error:
-        return _deny("bad-path", raw, f"The path cannot be resolved ({error})", "Use another path.")
+        return denial(
+            "bad-path", raw, f"The path cannot be resolved ({error})", "Use another path."
+        )
 
 
 def absolute(raw: str, policy: Policy) -> str:
@@ -80,8 +90,8 @@ def _judge_phase(relative: PurePath, raw: str, policy: Policy) -> Verdict:
         if is_spec and relative.as_posix() not in policy.own_specs:
             return ALLOW
         why = "This file is the person's" if is_spec else "Discovery may write only specifications"
-        return _deny("phase-files", raw, why, f"Write a new {policy.specs}/NAME.md.")
-    return _deny(
+        return denial("phase-files", raw, why, f"Write a new {policy.specs}/NAME.md.")
+    return denial(
         "phase-files",
         raw,
         f"The {phase} phase does not allow writing files",
@@ -109,16 +119,9 @@ def _files_below(directory: Path) -> Iterator[os.stat_result]:
             yield os.lstat(os.path.join(folder, name))  # noqa: PTH118 - a hot loop over many files
 
 
-def _guarded(part: str, raw: str) -> Verdict:
-    rule, instead = {
-        ".ralph": ("ralph-files", "Change the plan and the state through the ralph_* tools."),
-        ".git": ("git-files", "Edit the working files. The person uses git."),
-    }.get(part, ("cli-files", "Do not change the CLI's settings."))
-    return _deny(rule, raw, f"Writing to {part}/ is not allowed", instead)
-
-
-def _deny(rule: str, part: str, reason: str, instead: str) -> Verdict:
-    return Verdict(decision="deny", rule=rule, part=part[:200], reason=reason, instead=instead)
+def _guarded(name: str, raw: str) -> Verdict:
+    rule, instead = GUARDED[name]
+    return denial(rule, raw, f"Writing to {name}/ is not allowed", instead)
 
 
 _ASKS_FOR_GIT = re.compile(r"git rev-parse --(?:absolute-git-dir|git-)")

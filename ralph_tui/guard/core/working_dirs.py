@@ -2,9 +2,8 @@
 
 import os.path
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.constants import (
@@ -14,7 +13,7 @@ from ralph_tui.guard.core.constants import (
     possible_words,
     pwd_is_reliable,
 )
-from ralph_tui.guard.core.paths import asks_for_git, guarded_part, matched_guarded
+from ralph_tui.guard.core.paths import GUARDED, asks_for_git, guarded_part, matched_guarded
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
@@ -30,18 +29,7 @@ _SETTINGS_HOMES = names("HOME XDG_CONFIG_HOME")
 _MAX_DIRECTORIES = 8
 _MAX_VALUES = 20
 _RALPH_DATA = "ralph's own data"
-_GUARDED: Mapping[str, tuple[str, str, str]] = MappingProxyType(
-    {
-        ".ralph": (
-            "ralph-files", ".ralph/", "Change the plan and the state through the ralph_* tools.",
-        ),
-        ".git": (
-            "git-files", ".git/", "Do not change git's files. Reading them is fine.",
-        ),
-        ".claude": ("cli-files", ".claude/", "Do not change the CLI's settings."),
-        _RALPH_DATA: ("ralph-files", _RALPH_DATA, "Do not change ralph's data. Reading it is fine."),
-    }
-)  # fmt: skip
+_OWN_DATA = ("ralph-files", "Do not change ralph's data. Reading it is fine.")
 UNKNOWN_HOME = "/\0home"
 """Represents an unknown home directory; never inside the project."""
 
@@ -237,7 +225,8 @@ class WorkingDirs:
     def check_guarded(self, word: Word, shown: str) -> None:
         if (found := self.guarded_directory(word)) is None:
             return
-        rule, what, instead = _GUARDED.get(found, _GUARDED[".claude"])
+        rule, instead = GUARDED.get(found, _OWN_DATA)
+        what = f"{found}/" if found in GUARDED else found
         deny(rule, shown, f"This may change {what}", instead)
 
     def _is_scratch(self, path: str) -> bool:
