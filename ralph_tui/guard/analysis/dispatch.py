@@ -8,7 +8,7 @@ from typing import NoReturn
 from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.core.constants import FRESH, is_fresh_temp_directory
 from ralph_tui.guard.core.policy import RULED
-from ralph_tui.guard.core.programs import WORDS, program_named
+from ralph_tui.guard.core.programs import listed_words, program_named
 from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules import (
@@ -47,7 +47,7 @@ _GIT_GLOBALS = ("-C", "-c", "-P", "--git-dir", "--work-tree", "--no-pager")
 
 
 def judge_unknown(call: Invocation) -> None:
-    if call.program in WORDS["readers"] | WORDS["prose"]:
+    if call.program in listed_words("readers") | listed_words("prose"):
         return
     words = call.arguments
     for at, word in enumerate(words):
@@ -100,7 +100,7 @@ def _git_words(call: Invocation) -> tuple[Word, ...] | None:
         return call.arguments
     if program.startswith("git-") and program[4:] in GIT_COMMANDS:
         return (literal(program[4:]), *call.arguments)
-    other = program.startswith("git-") and program not in WORDS["git-readers"]
+    other = program.startswith("git-") and program not in listed_words("git-readers")
     if other and "/" not in call.words[0].text:
         deny(
             GIT_RULE,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from ralph_tui.guard.core.programs import WORDS, program_named
+from ralph_tui.guard.core.programs import listed_words, program_named
 from ralph_tui.guard.shell.nodes import UNKNOWN, Compound, Script, Simple, Word
 from ralph_tui.guard.shell.parser import read_shell, read_word
 
@@ -105,7 +105,7 @@ def _may_assign(words: Sequence[Word]) -> bool:
     if _HARMLESS_EVAL.fullmatch(text):
         return False
     sets = "printf" in found and any(name.startswith("-v") for name in found)
-    return sets or bool(found & WORDS["assigners"]) or bool(_DOT_BUILTIN.search(text))
+    return sets or bool(found & listed_words("assigners")) or bool(_DOT_BUILTIN.search(text))
 
 
 def _all_words(script: Script) -> Iterator[Sequence[Word]]:

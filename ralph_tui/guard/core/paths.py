@@ -125,12 +125,12 @@ def _guarded(name: str, raw: str) -> Verdict:
 
 
 _ASKS_FOR_GIT = re.compile(r"git rev-parse --(?:absolute-git-dir|git-)")
-_GUARDED_NAME = re.compile(r"\.(?:ralph|git|claude)(?![\w-])", re.IGNORECASE)
+GUARDED_NAME = re.compile(r"\.(?:ralph|git|claude)(?![\w-])", re.IGNORECASE)
 EXCLUDES = ("exclude", "ignore", "omit", "skip", "not", "prune", "filter")
 
 
 def names_guarded(text: str) -> bool:
-    return bool(_GUARDED_NAME.search(text))
+    return bool(GUARDED_NAME.search(text))
 
 
 def asks_for_git(text: str) -> bool:

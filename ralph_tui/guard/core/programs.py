@@ -2,9 +2,9 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import cache
 
 from ralph_tui.guard.core.arguments import NO_VALUES, Spec, names, read_data
 
@@ -44,38 +44,32 @@ class Program:
 
 
 _OPTIONS = ("values", "attached", "long", "digits")
-_LISTS = (
-    "chdir",
-    "writes",
-    "shell",
-    "only",
-    "unless",
-    "target",
-    "links",
-    "manages",
-    "sets-up",
-    "code",
-)
+_LISTS = names("chdir writes shell only unless target links manages sets-up code")
+_VERSION = re.compile(r"[\d.-]+(?:t?w?)$")
+_UNLISTED = Program()
 
 
-WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {key: names(words) for key, words in tomllib.loads(read_data("words.toml")).items()}
-)
+@cache
+def listed_words(key: str) -> frozenset[str]:
+    return names(_words()[key])
 
 
-def _read() -> Iterator[tuple[str, Program]]:
+@cache
+def _words() -> Mapping[str, str]:
+    return tomllib.loads(read_data("words.toml"))
+
+
+@cache  # read when first needed, because the git shim does not
+def _programs() -> Mapping[str, Program]:
+    found: dict[str, Program] = {}
     for listed, said in tomllib.loads(read_data("programs.toml")).items():
         values, attached, long, digits = (said.pop(key, "") for key in _OPTIONS)
         said |= {key.replace("-", "_"): names(said.pop(key)) for key in _LISTS if key in said}
         said["rules"] = tuple(said.get("rules", "").split())
         program = Program(Spec(values, attached, names(long), digits), **said)
-        yield from dict.fromkeys(listed.split(), program).items()
-
-
-_PROGRAMS: Mapping[str, Program] = MappingProxyType(dict(_read()))
-_UNLISTED = Program()
-_VERSION = re.compile(r"[\d.-]+(?:t?w?)$")
+        found |= dict.fromkeys(listed.split(), program)
+    return found
 
 
 def program_named(name: str) -> Program:
-    return _PROGRAMS.get(name) or _PROGRAMS.get(_VERSION.sub("", name), _UNLISTED)
+    return _programs().get(name) or _programs().get(_VERSION.sub("", name), _UNLISTED)

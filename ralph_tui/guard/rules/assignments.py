@@ -4,7 +4,7 @@ import re
 
 from ralph_tui.guard.core.arguments import Spec, parse
 from ralph_tui.guard.core.constants import FRESH, changes_to_fresh_directory
-from ralph_tui.guard.core.programs import WORDS
+from ralph_tui.guard.core.programs import listed_words
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.git import judge_git_variable
@@ -22,12 +22,12 @@ def judge_assignment(name: str, value: Word, shown: str) -> None:
             judge_git_variable(name, value)
         return
     text = value.text.strip()
-    if name in WORDS["program-variables"] and text.partition(" ")[0] not in (
-        *WORDS["harmless-programs"],
+    if name in listed_words("program-variables") and text.partition(" ")[0] not in (
+        *listed_words("harmless-programs"),
         "",
     ):
         _refuse_variable(shown, "This variable names a program that other programs start")
-    if (name in WORDS["code-variables"] and text) or name.startswith("BASH_FUNC_"):
+    if (name in listed_words("code-variables") and text) or name.startswith("BASH_FUNC_"):
         _refuse_variable(shown, "This variable is code that other programs load")
     judge_subscript(value, shown)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
 from ralph_tui.guard.core.paths import names_guarded
-from ralph_tui.guard.core.programs import WORDS
+from ralph_tui.guard.core.programs import listed_words
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.package_managers import (
@@ -52,9 +52,9 @@ def _judge_in_container(words: Sequence[Word], call: Invocation) -> None:
         if name in ("git", "sh", "bash", "ash", "dash", "zsh"):
             call.walker.run(words[at:], call)
             return
-        if is_manager(name) and after in WORDS["installs"]:
+        if is_manager(name) and after in listed_words("installs"):
             refuse_manager(name, words[at + 1 :], call)
-        looks = any(word.text in WORDS["looks"] for word in words[at + 3 : at + 4])
+        looks = any(word.text in listed_words("looks") for word in words[at + 3 : at + 4])
         if is_python(name) and after == "-m" and words[at + 2 :] and not looks:
             judge_module(words[at + 2], words[at + 3 :], call)
 

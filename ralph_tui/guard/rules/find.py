@@ -4,13 +4,13 @@ import fnmatch
 from collections.abc import Sequence
 
 from ralph_tui.guard.core.arguments import names, parse
+from ralph_tui.guard.core.paths import GUARDED
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.shell.nodes import Word, anything, expanded, literal
 
 _NAME_TESTS = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname")
 _EXECUTIONS = names("-exec -execdir -ok -okdir")
 _PRINTS = names("-fprint -fprint0 -fls -fprintf")
-_GUARDED_DIRECTORIES = (".git", ".ralph", ".claude")
 _FILES_OF_GIT = ("HEAD", "config", "index", "index.lock", "packed-refs")
 _MAX_NAME = 255
 
@@ -90,18 +90,15 @@ _PATH_TESTS = names("-path -ipath -wholename -iwholename")
 
 def _below_plain_directory(pattern: str) -> bool:
     parts = pattern.split("/")[:-1]
-    return not any(name in pattern for name in _GUARDED_DIRECTORIES) and any(
+    return not any(name in pattern for name in GUARDED) and any(
         part.strip(".") and not any(c in part for c in "*?[") for part in parts
     )
 
 
 def _may_be_guarded(pattern: str) -> bool:
     last = pattern.rpartition("/")[2].casefold()
-    matched = any(
-        fnmatch.fnmatchcase(name.casefold(), last)
-        for name in (*_FILES_OF_GIT, *_GUARDED_DIRECTORIES)
-    )
-    return len(last) > _MAX_NAME or matched or any(n in pattern for n in _GUARDED_DIRECTORIES)
+    matched = any(fnmatch.fnmatchcase(name.casefold(), last) for name in (*_FILES_OF_GIT, *GUARDED))
+    return len(last) > _MAX_NAME or matched or any(n in pattern for n in GUARDED)
 
 
 def judge_fd(call: Invocation) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import names
+from ralph_tui.guard.core.paths import GUARDED_NAME
 from ralph_tui.guard.core.rule_context import Invocation, refuse_unreadable
 from ralph_tui.guard.core.verdicts import DeniedError, deny
 from ralph_tui.guard.rules.git import MUTATING
@@ -71,7 +72,6 @@ _READING_OPEN = re.compile(
     r"(?:(?<!\.)|(?<=io\.))open\(\s*[^,()]*(?:,\s*['\"]r[bt]?['\"])?\s*(?:,\s*encoding=[^()]*)?\)"
     r"|(?<!io)\.open\(\s*(?:['\"]r[bt]?['\"])?,?\s*(?:encoding=[^()]*)?\)"
 )
-_GUARDED_NAME = re.compile(r"\.(ralph|git|claude)(?![\w-])", re.IGNORECASE)
 _REMOVES = re.compile(r"rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|rimraf", re.IGNORECASE)
 _WHOLE_DIRECTORY = re.compile(
     r"\blistdir\(\s*(?:['\"]\.['\"])?\s*\)"
@@ -104,7 +104,7 @@ def judge_code(code: str, call: Invocation) -> None:
 def _judge_guarded_mention(code: str, call: Invocation) -> None:
     if not _WRITES.search(_READING_OPEN.sub("", code).replace("sys.stdout.write", "")):
         return
-    if found := _GUARDED_NAME.search(_COMPARED.sub("", code)):
+    if found := GUARDED_NAME.search(_COMPARED.sub("", code)):
         call.dirs.check_guarded(literal(found[0]), call.shown)
     if call.dirs.mentions_own_data(code):
         reason = "This code may change ralph's own data"

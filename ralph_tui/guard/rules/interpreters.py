@@ -3,7 +3,7 @@
 import re
 
 from ralph_tui.guard.core.arguments import parse
-from ralph_tui.guard.core.programs import WORDS
+from ralph_tui.guard.core.programs import listed_words
 from ralph_tui.guard.core.rule_context import (
     Invocation,
     check_writes,
@@ -32,11 +32,11 @@ def _python_file(words: list[Word], call: Invocation) -> None:
     if not words or STDIN.fullmatch(words[0].text):
         if call.feed is not None:
             judge_code(call.feed.text, call)
-    elif (name := words[0].text.rpartition("/")[2]) in WORDS["installers"]:
+    elif (name := words[0].text.rpartition("/")[2]) in listed_words("installers"):
         refuse_manager(name, (), call)
     elif (manager := _manager_file(words[0])) is not None:
         refuse_manager(manager, words[1:], call)
-    elif name == "setup.py" and {w.text for w in words[1:]} & WORDS["setup-verbs"]:
+    elif name == "setup.py" and {w.text for w in words[1:]} & listed_words("setup-verbs"):
         refuse_manager(name, [literal("install")], call)
     elif words[0].feeds or (words[0].text == UNKNOWN and words[0].may_split):
         refuse_unreadable(call.shown, "Python would run code that the guard cannot read")

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 
 from ralph_tui.guard.core.arguments import names, parse, read_data
-from ralph_tui.guard.core.programs import WORDS, program_named
+from ralph_tui.guard.core.programs import listed_words, program_named
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.read_only import check_named_files, check_outputs
@@ -33,7 +33,7 @@ def _is_own_manager(call: Invocation) -> bool:
     operands = call.args.operands
     verb = operands[0].text if operands else "--version"
     if verb != "run":
-        return not operands or verb in WORDS["manager-verbs"]
+        return not operands or verb in listed_words("manager-verbs")
     if words := operands[1:]:
         name = words[0].text.rpartition(":")[
             0
@@ -64,7 +64,7 @@ def refuse_manager(name: str, arguments: Sequence[Word], call: Invocation) -> No
         deny(RULE, shown, f"`{name}` {why} this project", use)
     verb = next((word.text for word in arguments if word.text in _COMMANDS), "")
     use = _COMMANDS.get(verb, "one of uv add, uv remove, uv lock, uv sync and uv run")
-    if name.rpartition(".")[2] in WORDS["environment-makers"]:
+    if name.rpartition(".")[2] in listed_words("environment-makers"):
         use = "uv sync, which creates the environment"
     elif use.startswith("uv add") and (packages := _packages(arguments)):
         use = f"uv add {packages}"
@@ -89,7 +89,7 @@ def judge_module(module: Word, arguments: Sequence[Word], call: Invocation) -> N
     if not module.known:
         deny("unreadable-command", call.shown, "The module is not known", "Name the module.")
     name = module.text.casefold().removesuffix(".__main__")
-    if name in WORDS["manager-modules"] or is_manager(name):
+    if name in listed_words("manager-modules") or is_manager(name):
         refuse_manager(name, arguments, call)
     program = literal(name.partition(".")[0].replace("_", "-"))
     refuse_listed(replace(call, words=(program, *arguments)))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ralph_tui.guard.core.paths import EXCLUDES, names_guarded
-from ralph_tui.guard.core.programs import WORDS
+from ralph_tui.guard.core.programs import listed_words
 from ralph_tui.guard.core.rule_context import Invocation
 from ralph_tui.guard.shell.nodes import Word, literal
 
@@ -21,7 +21,7 @@ _OUTPUT = re.compile(r"-[oO]|--out.*")
 
 
 def check_unless_reader(call: Invocation) -> None:
-    if call.program in WORDS["readers"]:
+    if call.program in listed_words("readers"):
         return
     call.dirs.check_current_directory(call.shown)
     check_named_files(call.arguments, call)

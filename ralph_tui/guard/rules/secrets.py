@@ -8,7 +8,7 @@ from functools import cache
 
 from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.guard.core.policy import SECRETS, Policy
-from ralph_tui.guard.core.programs import WORDS
+from ralph_tui.guard.core.programs import listed_words
 from ralph_tui.guard.core.verdicts import DeniedError, denial
 from ralph_tui.guard.core.working_dirs import UNKNOWN_HOME, WorkingDirs
 from ralph_tui.guard.shell.nodes import Simple, Word
@@ -49,8 +49,12 @@ def judge_secret_words(command: Simple, dirs: WorkingDirs) -> None:
     searches = program == "find" and not any(
         w.text.startswith(("-exec", "-ok")) for w in command.words
     )
-    words: Sequence[Word] = () if searches or program in WORDS["use-keys"] else command.words[1:]
-    if program in WORDS["pattern-first"] and not any(w.text[:2] in ("-e", "-f") for w in words):
+    words: Sequence[Word] = (
+        () if searches or program in listed_words("use-keys") else command.words[1:]
+    )
+    if program in listed_words("pattern-first") and not any(
+        w.text[:2] in ("-e", "-f") for w in words
+    ):
         at = next((at for at, w in enumerate(words) if not w.text.startswith("-")), len(words))
         words = (*words[:at], *words[at + 1 :])
     for at, word in enumerate(words):
