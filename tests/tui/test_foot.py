@@ -10,7 +10,7 @@ import pytest
 
 from ralph_tui.present.text.key_hints import is_key, key_name
 from ralph_tui.tui.widgets.footer import DialogFooter
-from tests.tui.conftest import screen_text, until
+from tests.tui.conftest import screen_text
 from tests.tui.dialog_checks import check_foot, ends_of
 from tests.tui.feed import FakeControls
 from tests.tui.pictures import DIALOGS, MEDIUM, SMALL, Size
@@ -100,18 +100,3 @@ async def _pressed(directory: Path, name: str, key: str) -> _Seen:
             scrolled,
             tuple(app.launch.controls.asked),
         )
-
-
-async def test_under_a_dialog_over_a_dialog_are_the_keys_of_the_upper_one_alone(
-    tmp_path: Path,
-) -> None:
-    app, look = staged(DIALOGS["plan_approval"], tmp_path)
-    async with app.run_test(size=LITTLE, notifications=True) as pilot:
-        await look(pilot)
-        await pilot.press("e")
-        await until(pilot, lambda: "ctrl+s save" in screen_text(app))
-        assert "ctrl+y approve" not in screen_text(app)
-        await pilot.press(*"Mind: ", "escape")
-        await until(pilot, lambda: "ctrl+y approve" in screen_text(app))
-        await pilot.press("e")
-        await until(pilot, lambda: "Mind: Turn titles" in screen_text(app))

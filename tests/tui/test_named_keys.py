@@ -11,12 +11,7 @@ from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.present.text.key_hints import foot_lines
 from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS
-from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.dialogs.question import QuestionDialog
-from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
-from ralph_tui.tui.screens.dialogs.text_reader import ToolDetail
-from tests.tui import feed, waiting
-from tests.tui.conftest import Moment, Open, click_on, screen_text, script_of, until
+from tests.tui.conftest import screen_text
 from tests.tui.pictures import MEDIUM, PICTURES
 from tests.tui.test_pictures import staged
 
@@ -86,45 +81,6 @@ async def test_no_screen_names_a_key_that_was_given_away(name: str, tmp_path: Pa
         await look(pilot)
         text = re.sub(r"alt\+\w", "…", " ".join(screen_text(app).split()))
         assert not OLD.search(text), OLD.findall(text)
-
-
-async def test_a_click_on_a_key_in_a_sentence_is_that_key(open_app: Open) -> None:
-    script = script_of(waiting.limited())
-    async with open_app(script, autostart=False) as pilot:
-        await click_on(pilot, "b to start")
-        await until(pilot, lambda: bool(script.runs))
-        await click_on(pilot, "w to retry now")
-        await until(pilot, lambda: "retry now" in script.controls.asked)
-
-
-async def test_a_click_on_the_foot_of_a_frame_is_its_key(open_app: Open) -> None:
-    script = script_of(feed.failed_gate())
-    async with open_app(script) as pilot:
-        app = pilot.app
-        await pilot.press("k", "enter")
-        await until(pilot, lambda: isinstance(app.screen, ToolDetail))
-        await click_on(pilot, "esc close")
-        await until(pilot, lambda: not isinstance(app.screen, ToolDetail))
-        await pilot.press("i", *"mind")
-        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
-        await click_on(pilot, "ctrl+s send")
-        await until(pilot, lambda: "inject mind" in script.controls.asked)
-
-
-async def test_a_click_in_the_header_is_that_key(open_app: Open) -> None:
-    moment = Moment()
-    async with open_app(script_of(waiting.asking()), clock=moment) as pilot:
-        app = pilot.app
-        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
-        await pilot.pause()
-        moment.passes(2)
-        await pilot.press("escape")
-        await click_on(pilot, "a to answer")
-        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
-        await pilot.pause()
-        moment.passes(2)
-        await click_on(pilot, "esc later")
-        await until(pilot, lambda: isinstance(app.screen, Dashboard))
 
 
 @pytest.mark.parametrize(

@@ -6,23 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.config.load import load_settings
-from ralph_tui.domain import events as ev
 from ralph_tui.present.text.spans import Span, Tone, flow, width_of
 from ralph_tui.store.project import Project
 from tests.tui import feed
 from tests.tui.conftest import Open, ralph, screen_text, toasts, until
 from tests.tui.feed import Script
-
-SAID = """# What I found
-
-- `slugify` keeps the **comma** because only spaces are replaced, which the second test of the three
-  does not expect
-1. Fix it
-
-```python
-words = re.findall(r"[a-z]+", text)
-```
-"""
 
 LINES = st.lists(
     st.builds(Span, st.text("ab 漢", max_size=12), st.sampled_from([Tone.TEXT, Tone.OK])),
@@ -39,19 +27,6 @@ def test_folding_keeps_every_letter_in_its_tone(line: list[Span], width: int, in
         return [(c, s.tone) for piece in lines for s in piece for c in s.text if not c.isspace()]
 
     assert letters(folded) == letters([line])
-
-
-async def test_finished_text_is_markdown_and_text_being_written_is_plain(open_app: Open) -> None:
-    script = Script(Path("/home/dev/slug-demo"), [feed.started(), ev.AssistantText(text=SAID)])
-    async with open_app(script, size=(80, 24)) as pilot:
-        text = screen_text(ralph(pilot))
-        assert "• What I found" in text
-        assert "slugify keeps the comma because" in text
-        assert 'words = re.findall(r"[a-z]+", text)' in text
-        assert "**" not in text
-        assert "```" not in text
-        script.news.put_nowait(ev.TextDelta(text="Now **bold"))
-        await until(pilot, lambda: "Now **bold" in screen_text(ralph(pilot)))
 
 
 async def test_the_pane_in_use_is_saved(open_app: Open, tmp_path: Path) -> None:
@@ -72,11 +47,8 @@ async def test_the_pane_in_use_is_saved(open_app: Open, tmp_path: Path) -> None:
         exports.rename(tmp_path / "elsewhere")
         exports.touch()
         await pilot.press("3", "Y")
-        said = (
-            "Cannot make the directory .ralph/exports: File exists. "
-            "Another file is in the way. Move it elsewhere first."
-        )
-        await until(pilot, lambda: said in toasts(app))
+        said = "txt: File exists. Another file is in the way. Move it elsewhere first."
+        await until(pilot, lambda: any(t.endswith(said) for t in toasts(app)))
 
 
 async def test_a_theme_chosen_in_the_palette_is_kept(open_app: Open, tmp_path: Path) -> None:

@@ -267,7 +267,8 @@ class Session:
         """Leave out what differs from run to run: times of now, and paths in a temporary directory."""
         text = re.sub(r"\S*/ralph-crash-\S*", "REPORT", text)
         text = re.sub(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\]", "[WHEN]", text)
-        return re.sub(rf"\S*{re.escape(self.root.name)}\S*", "TMP", text)
+        start, end = re.escape(str(self.root)[:8]), re.escape(self.root.name)
+        return re.sub(rf"{start}\S*|\S*{end}\S*", "TMP", text)
 
 
 def changes(before: list[str], now: list[str]) -> Iterator[str]:

@@ -169,14 +169,6 @@ async def test_of_a_long_output_what_is_in_sight_is_laid_out_first(
         await until(pilot, lambda: OUTPUT in app.clipboard)
 
 
-async def test_the_end_of_a_long_output_is_there_when_it_is_asked_for(open_app: Open) -> None:
-    async with open_app(script_of(said(OUTPUT))) as pilot:
-        app = ralph(pilot)
-        await drained(pilot)
-        await pilot.press("G", "enter", "G")
-        await until(pilot, lambda: "line 799 of" in screen_text(app))
-
-
 async def test_a_long_diff_is_coloured_beside_the_loop_of_the_screen(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

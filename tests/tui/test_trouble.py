@@ -7,39 +7,12 @@ import pytest
 from textual.color import Color
 from textual.theme import Theme
 
-from ralph_tui.domain import events as ev
-from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.pages import settings
 from ralph_tui.tui.screens.pages.settings import SettingsPage
 from ralph_tui.tui.theme.themes import STYLES, THEMES
-from tests.tui import feed
-from tests.tui.conftest import Open, drained, ralph, screen_text, script_of, until
+from tests.tui.conftest import Open, ralph, screen_text, until
 from tests.tui.past import past_project
-from tests.tui.pictures import broken_plan
-
-REASON = "the gate refused the claim three times because " + "of one thing or another, " * 4
-
-
-async def test_a_plan_that_cannot_be_read_is_said_whole_instead_of_no_plan(open_app: Open) -> None:
-    script = script_of()
-    script.idle = broken_plan()
-    async with open_app(script, autostart=False, size=(80, 24)) as pilot:
-        text = said(ralph(pilot))
-        assert "There is no plan" not in text
-        assert text.count("or delete it to start with an empty plan.") == 2  # frame and activity
-
-
-async def test_trouble_in_the_activity_is_folded_and_not_cut(open_app: Open) -> None:
-    ended = ev.IterationFinished(
-        iteration=3, task_id="demo-02", outcome=IterationOutcome.FAILED, reason=REASON
-    )
-    async with open_app(script_of([feed.started(), feed.plan(), ended]), size=(80, 24)) as pilot:
-        app = ralph(pilot)
-        assert REASON.strip() in said(app)
-        await pilot.resize_terminal(72, 24)
-        await drained(pilot)
-        assert REASON.strip() in said(app)
 
 
 def said(app: RalphApp) -> str:
