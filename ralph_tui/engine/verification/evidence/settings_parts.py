@@ -3,12 +3,15 @@
 What is not known to be free controls checks, because every tool may add a table or key of its own.
 """
 
+import copy
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from ralph_tui.engine.verification.detection.named_tasks import PACKAGE
+from ralph_tui.engine.verification.detection.python_declarations import table
 from ralph_tui.engine.verification.evidence.check_names import is_recipe, names_check
 
 _CONTROLLING_TABLES = {
@@ -42,7 +45,12 @@ _FREE_KEYS = frozenset({
 })  # fmt: skip
 """Keys of package.json that describe the package."""
 
-_HEADER = re.compile(r"^\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$", re.MULTILINE)
+_Table = dict[str, Any]
+_LOADERS: dict[str, Callable[[str], _Table]] = {
+    "pyproject.toml": tomllib.loads,
+    "Cargo.toml": tomllib.loads,
+    PACKAGE: lambda text: json.loads(text or "{}"),
+}
 _REPLACE = re.compile(r"^replace\s*(?:\([^)]*\)|[^(\n]*)\n?", re.MULTILINE)
 """The directives of go.mod that replace a module by another one."""
 
@@ -69,13 +77,10 @@ def controlling_part(name: str, data: bytes, original: bytes = b"") -> bytes:
             return (
                 rest.encode() if len(rest) == len(data.decode()) else rest.strip().encode() + b"\n"
             )
-        if name == "package.json":
-            return _canonical(_json_control(json.loads(data), json.loads(original or b"{}")))
-        if name in _CONTROLLING_TABLES:
-            own, known = (_toml_control(name, tomllib.loads(t.decode())) for t in (data, original))
-            if {*own.get("workspace.members", ())} >= {*known.get("workspace.members", ())}:
-                own.pop("workspace.members", None)  # more is checked than before
-            return _canonical(own)
+        if name in _LOADERS:
+            now, then = (_LOADERS[name](text.decode()) for text in (data, original))
+            control = _split(name, now, then, now)[1]
+            return json.dumps(control, sort_keys=True, default=str).encode()
         if name == "go.mod":
             return "".join(_REPLACE.findall(data.decode())).encode()
     except (ValueError, AttributeError):
@@ -86,49 +91,67 @@ def controlling_part(name: str, data: bytes, original: bytes = b"") -> bytes:
 def with_original_part(name: str, current: bytes, original: bytes) -> bytes:
     """Return the current file with the part that controls checks restored, or the original if that fails."""
     try:
-        if name in _CONTROLLING_TABLES:
-            merged = _merged_toml(name, current.decode(), original.decode())
-        elif name == "package.json":
-            merged = _merged_json(json.loads(current), json.loads(original))
-        elif name == "go.mod":
+        if name in _LOADERS:
+            now, then = (_LOADERS[name](text.decode()) for text in (current, original))
+            merged = _joined(_split(name, now, then, now)[0], _split(name, then, then, now)[1])
+            return (json.dumps(merged, indent=2) if name == PACKAGE else _toml(merged)).encode()
+        if name == "go.mod":
             kept = _REPLACE.sub("", current.decode()).rstrip("\n")
-            merged = f"{kept}\n\n{''.join(_REPLACE.findall(original.decode()))}".encode()
-        elif name in _MAKEFILES:
+            return f"{kept}\n\n{''.join(_REPLACE.findall(original.decode()))}".encode()
+        if name in _MAKEFILES:
             rules = _new_rules(current.decode(), original.decode())
-            merged = "\n".join([original.decode().rstrip("\n"), *rules]).encode()
-        else:
-            return original
+            return "\n".join([original.decode().rstrip("\n"), *rules]).encode()
     except (ValueError, AttributeError):
         return original
-    steering = (controlling_part(name, one, original) for one in (merged, original))
-    return merged if len({*steering}) == 1 else original
+    return original
 
 
-def _canonical(value: object) -> bytes:
-    return json.dumps(value, sort_keys=True, default=str).encode()
+def _split(name: str, data: _Table, original: _Table, claim: _Table) -> tuple[_Table, _Table]:
+    """Return what any task may change in settings, and what controls checks; the claim may add members to a workspace."""
+    free, control = copy.deepcopy(data), dict[str, Any]()
+    adds = _members(claim) >= _members(original)
+    places = [dotted.split(".") for dotted in _CONTROLLING_TABLES.get(name, ())]
+    places += [["tool", one] for one in table(data, "tool") if one not in _FREE_TOOLS]
+    if name == PACKAGE:
+        places = [[key] for key in data if key not in _FREE_KEYS]
+    for *above, key in places:
+        held: Any = free
+        into = control
+        for one in above:
+            held = held.get(one, {}) if isinstance(held, dict) else {}
+        if key in held and not (key == "members" and adds):
+            for one in above:
+                into = into.setdefault(one, {})
+            into[key] = held.pop(key)
+    if name == PACKAGE and (new := _new_scripts(data, original)):
+        free["scripts"] = new
+        control["scripts"] = {n: t for n, t in control["scripts"].items() if n not in new}
+        if not control["scripts"] and "scripts" not in original:
+            del control["scripts"]
+    return free, control
 
 
-def _toml_control(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for dotted in _CONTROLLING_TABLES[name]:
-        value: Any = data
-        for key in dotted.split("."):
-            value = value.get(key) if isinstance(value, Mapping) else None
-        if value is not None:
-            found[dotted] = value
-    tools = data.get("tool", {}) if name == "pyproject.toml" else {}
-    return found | {f"tool.{tool}": v for tool, v in tools.items() if tool not in _FREE_TOOLS}
+def _members(data: _Table) -> set[str]:
+    found = table(data, "workspace").get("members")
+    return {*map(str, found)} if isinstance(found, list) else set()
 
 
-def _json_control(data: Mapping[str, Any], original: Mapping[str, Any]) -> dict[str, object]:
-    found = {key: value for key, value in data.items() if key not in _FREE_KEYS}
-    new = _new_scripts(data, original)
-    scripts = {n: text for n, text in data.get("scripts", {}).items() if n not in new}
-    if new and not scripts and "scripts" not in original:
-        del found["scripts"]
-    elif new:
-        found["scripts"] = scripts
-    return found
+def _joined(one: _Table, other: _Table) -> _Table:
+    both = {
+        key: _joined(one[key], other[key])
+        for key in one.keys() & other.keys()
+        if isinstance(one[key], dict)
+    }
+    return {**one, **other, **both}
+
+
+def _toml(data: object, *, inner: bool = False) -> str:
+    if isinstance(data, dict):
+        rows = (f"{json.dumps(k)} = {_toml(value, inner=True)}" for k, value in data.items())
+        return f"{{{', '.join(rows)}}}" if inner else "\n".join([*rows, ""])
+    if isinstance(data, list):
+        return f"[{', '.join(_toml(one, inner=True) for one in data)}]"
+    return json.dumps(data, ensure_ascii=False, default=str)
 
 
 def _new_scripts(data: Mapping[str, Any], original: Mapping[str, Any]) -> dict[str, object]:
@@ -150,38 +173,3 @@ def _new_rules(text: str, original: str) -> list[str]:
 def _is_known(name: str, original: str) -> bool:
     named = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", original) is not None
     return named or is_recipe(name) or names_check(name)
-
-
-def _merged_toml(name: str, current: str, original: str) -> bytes:
-    kept = [block for header, block in _blocks(current) if not _controls_checks(name, header)]
-    back = [block for header, block in _blocks(original) if _controls_checks(name, header)]
-    merged = "\n".join(block.rstrip("\n") + "\n" for block in (*kept, *back) if block.strip())
-    tomllib.loads(merged)
-    return merged.encode()
-
-
-def _blocks(text: str) -> list[tuple[str, str]]:
-    starts = [(match.group(1), match.start()) for match in _HEADER.finditer(text)]
-    ends = [start for _, start in starts[1:]] + [len(text)]
-    first = [("", text[: starts[0][1] if starts else len(text)])]
-    return first + [
-        (header, text[start:end]) for (header, start), end in zip(starts, ends, strict=True)
-    ]
-
-
-def _controls_checks(name: str, header: str) -> bool:
-    plain = header.replace('"', "").replace("'", "").replace(" ", "")
-    first, _, rest = plain.partition(".")
-    if name == "pyproject.toml" and first == "tool" and rest.split(".")[0] not in _FREE_TOOLS:
-        return True
-    return any(
-        plain == table or plain.startswith(f"{table}.") for table in _CONTROLLING_TABLES[name]
-    )
-
-
-def _merged_json(current: Mapping[str, Any], original: Mapping[str, Any]) -> bytes:
-    kept = {key: value for key, value in current.items() if key in _FREE_KEYS}
-    control = _json_control(original, {})
-    if new := _new_scripts(current, original):
-        control["scripts"] = {**original.get("scripts", {}), **new}
-    return json.dumps({**kept, **control}, indent=2).encode()
