@@ -19,7 +19,6 @@ from ralph_tui.engine.verification.evidence.runners import (
     recognized_runners,
 )
 
-_SCRIPT = re.compile(r".*\.(sh|bash|zsh|fish|bats|ps1|awk|sed|mk)")
 _SOURCED = re.compile(r"^\s*(?:\.|source)\s+[\"']?([\w@%+./-]+)", re.MULTILINE)
 _INTERPRETERS = re.compile(
     r"(python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|(ba|da|z|k|fi)?sh|source|\."
@@ -125,15 +124,15 @@ class CheckInputs:
         )  # by the program that reads its output
         runs = _INTERPRETERS.fullmatch(PurePosixPath(program[0]).name) is not None
         module = program.index("-m") if "-m" in program else len(program)  # it reads the rest
-        for position, word in enumerate(program):
+        name = "".join(program[module + 1 : module + 2]).replace(".", "/")
+        modules = (f"{name}.py", f"{name}/__main__.py") if runs and name else ()
+        for position, word in enumerate((*program, *modules)):
             path = self._path(place, word.partition("::")[0])
             starts = not judged and (position == 0 or (runs and 0 < position < module))
             sourced = program[0] in {".", "source"}
             tests = not is_source(path) and not _EXAMPLES.isdisjoint(program)
             if path and (sourced or self._is_check(path, runs=starts or tests, inside=inside)):
                 self._add_file(path, depth=0)
-        if runs and "-m" in program[1:-1]:
-            self._add_module(place, program[program.index("-m") + 1])
 
     def _started_by(self, place: str, program: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         where, text = _recipe_file(self._root, place, program)
@@ -142,20 +141,9 @@ class CheckInputs:
             for _, lines in _recipes_run(text, program, follow=True):
                 yield from ((where, line) for line in lines)
             return
-        # A package manager also runs the hooks before and after a script.
-        names = [word for word in program[1:] if not word.startswith("-") and word != "run"]
-        name = "test" if names[:1] in (["t"], ["tst"]) else "".join(names[:1])
-        hooks = [(program[0], "run", f"{hook}{name}") for hook in ("pre", "post") if names]
-        for words in (program, *hooks):
-            if script := package_script(words, self._root / place):
+        for hook in ("", "pre", "post"):  # which a package manager runs before and after a script
+            if script := package_script(program, self._root / place, hook):
                 yield place, script
-
-    def _add_module(self, place: str, module: str) -> None:
-        relative = module.replace(".", "/")
-        for name in (f"{relative}.py", f"{relative}/__main__.py"):
-            path = self._path(place, name)
-            if path and names_check(path):
-                self._add_file(path, depth=0)
 
     def _path(self, place: str, word: str) -> str:
         return _inside(self._root, f"{place}/{word}" if place else word)
@@ -177,11 +165,9 @@ class CheckInputs:
         if path in self.named:
             return
         self.named[path] = None
-        text = read_start(self._root / path)
-        if depth > _MOST_DEPTH or not (
-            _SCRIPT.fullmatch(path) or names_check(path) or text.startswith("#!")
-        ):
+        if depth > _MOST_DEPTH:
             return
+        text = read_start(self._root / path)
         sourced = set(_SOURCED.findall(text))
         beside = str(PurePosixPath(path).parent)
         words = set(_WORD.findall(text))

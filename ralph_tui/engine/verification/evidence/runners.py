@@ -248,8 +248,8 @@ def _script_runner(words: list[str], root: Path) -> RunnerKind | None:
     return _runner(commands[0]) if len(commands) == 1 else None
 
 
-def package_script(words: Sequence[str], root: Path) -> str:
-    """Return the package script that a command such as `npm test` runs, or an empty string."""
+def package_script(words: Sequence[str], root: Path, hook: str = "") -> str:
+    """Return the package script that a command such as `npm test` runs, or its hook `pre` or `post`; empty without one."""
     left = [word for word in words if not _ASSIGNMENT.fullmatch(word)]
     if not left or left[0] not in {"npm", "pnpm", "yarn"}:
         return ""
@@ -257,4 +257,4 @@ def package_script(words: Sequence[str], root: Path) -> str:
     if not names:
         return ""
     scripts = table(read_package(DirectoryFiles(root)) or {}, "scripts")
-    return str(scripts.get("test" if names[0] in _SCRIPT_NAMES else names[0], ""))
+    return str(scripts.get(hook + ("test" if names[0] in _SCRIPT_NAMES else names[0]), ""))
