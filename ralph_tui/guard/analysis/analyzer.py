@@ -60,6 +60,8 @@ _MAX_NESTED_TEXT = 256 * 1024
 """The most characters of nested texts, because each level is read again for every level above it."""
 _CONNECTION = re.compile(r"/dev/(?:tcp|udp)/(?:localhost|127[\d.]*|\[?::1\]?|[\w-]+|\0)/[\w\0]+")
 """Bash's pseudo-files for ports of this machine or of a named container."""
+_SHIFT = re.compile(r"\bshift\b")
+
 _WRITING_REDIRECTS = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
 
 
@@ -273,8 +275,11 @@ class CommandAnalyzer:
             self._count_command()
             if not self._forwards_arguments:  # otherwise a recursive call may pass another command
                 self._functions[name] = replace(function, bodies=())
-            within = replace(call.deeper(), parameters=call.arguments, defining=False)
-            for body in function.bodies:
-                self.judge_script(body, within)
+            most = len(call.arguments) if _SHIFT.search(self.source) else 0
+            for begin in range(most + 1):
+                rest = call.arguments[begin:]
+                within = replace(call.deeper(), parameters=rest, defining=False)
+                for body in function.bodies:
+                    self.judge_script(body, within)
             self._functions[name] = function
         return function is not None
