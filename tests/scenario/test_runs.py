@@ -9,7 +9,7 @@ Each run in `runs/` begins with `# its title [marks]`. Then, from the left edge:
 - `env NAME VALUE` sets a variable and `patch NAME VALUE` a constant of ralph; `cli` puts a script in place of the CLI, which is `CLI` in it.
 - `$ loop FLAGS` plays the loop; `@ EVENT WORDS: ACT` below it is what a person does when they are told that, and `@ then: ACT` at once.
 - `$ ralph ...` and `$ any shell text` run as they stand; `? WORDS` asks which scripts had these words in their prompt, `? model X`
-  which had that model, `? offers X` which had that tool, and `? output TOOL` what the tool printed in the last loop.
+  which had that model, `? offers X` which had that tool (`to NAME` asks one), and `? output TOOL` what the tool printed in the last loop.
   `? beginnings` asks how many sessions began with other tools and rules, which are paid for anew.
 
 What follows further in is what happened: the lines that a person reads without a screen, then the status and each task.
@@ -344,14 +344,19 @@ async def shell(text: str, project: Path, given: str = "") -> str:
 def heard(words: str, server: ModelServer) -> str:
     """Which scripts were sent these words: the first turn of each session that was; `model X` asks for their model."""
     kind, _, name = words.partition(" ")
+    name, _, only = name.partition(" to ") if kind == "offers" else (name, "", "")
     found: dict[tuple[str, str], int] = {}
     for request in server.requests:
-        if request.script and (
-            name in str(request.body["model"])
-            if kind == "model"
-            else f"'name': '{name}'" in str(request.body.get("tools"))
-            if kind == "offers"
-            else words in prompt_of(request)
+        if (
+            request.script
+            and only in ("", request.script)
+            and (
+                name in str(request.body["model"])
+                if kind == "model"
+                else f"'name': '{name}'" in str(request.body.get("tools"))
+                if kind == "offers"
+                else words in prompt_of(request)
+            )
         ):
             found.setdefault((request.session, request.script), request.turn or 0)
     told = [f"{name} (turn {turn + 1})" for (_, name), turn in found.items()]
