@@ -77,7 +77,6 @@ class Standing(Event):
     feature: str = Field(default="", exclude_if=lambda name: not name)
     """The feature that is worked on; empty for the plan without a name."""
     features: Count = Field(default=0, exclude_if=lambda count: not count)
-    """The number of plans in a project with features."""
     request: str = Field(default="", exclude_if=lambda text: not text)
     """What the person asked to build; empty for a plan that was written by hand or imported."""
     branch: str = Field(default="", exclude_if=lambda name: not name)
@@ -127,7 +126,6 @@ class PlanLoaded(Lasting):
     """`disk` is a change by somebody else, `here` a change by the person on this screen."""
     title: str = ""
     retired: tuple[RetiredTask, ...] = ()
-    """Complete tasks that were removed from the plan."""
 
 
 PLANNED = "planned"
@@ -208,29 +206,28 @@ class ToolRewritten(Event):
     rule: str = ""
 
 
-class ToolDenied(Lasting):
+class JudgedCall(Event):
+    """A tool call that the guard or a person judged."""
+
+    tool_id: str
+    name: str
+    rule: str
+    part: str = ""
+    reason: str = ""
+    by: str = ""
+    """Who decided about the call, if a person was asked."""
+
+
+class ToolDenied(Lasting, JudgedCall):
     """The guard refused a call."""
 
-    tool_id: str
-    name: str
-    rule: str
-    part: str = ""
-    reason: str = ""
     instead: str = ""
-    by: str = ""
-    """Who denied the call, if a person was asked."""
 
 
-class ToolAllowed(Event):
+class ToolAllowed(JudgedCall):
     """A call that needed permission may run."""
 
-    tool_id: str
-    name: str
-    rule: str
-    part: str = ""
-    reason: str = ""
     scope: Scope = "once"
-    by: str = ""
 
 
 class ToolFinished(Event):
@@ -324,8 +321,8 @@ class RepositoryChanged(Event):
     """The branch of the commits; empty without commits or if HEAD is detached."""
 
 
-class StepStarted(Lasting, Inner):
-    """A step around the work started."""
+class OfStep(Lasting, Inner):
+    """A step around the work."""
 
     step: str
     kind: str
@@ -337,17 +334,15 @@ class StepStarted(Lasting, Inner):
     attempt: Count = 1
 
 
-class StepFinished(Lasting, Inner):
+class StepStarted(OfStep):
+    """A step started."""
+
+
+class StepFinished(OfStep):
     """A step ended or was skipped."""
 
-    step: str
-    kind: str
-    what: str = ""
-    iteration: Count = 0
-    task_id: str = ""
     outcome: StepOutcome
     reason: str = ""
-    attempt: Count = 1
     again_in: Amount | None = None
     """Seconds until the next attempt; None if there is none."""
     exit_code: int | None = None
@@ -366,7 +361,6 @@ class WorkUndone(Event):
     files: tuple[str, ...] = ()
     commit: str = ""
     feature: str = Field(default="", exclude_if=lambda name: not name)
-    """The feature of the task; empty for the plan without a name."""
 
 
 class LearningRecorded(Inner):
@@ -422,9 +416,7 @@ class NobodyAnswered(Event):
     """Nobody answered or decided in the time that the settings allow, so the run ends."""
 
     about: str
-    """What was asked, such as `approval of the plan`."""
     seconds: Amount
-    """How long the run waited."""
 
 
 class SpecsChecked(Lasting, Inner):
