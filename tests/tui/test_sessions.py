@@ -226,7 +226,7 @@ class Session:
             "→ ": script.controls.asked,
         }
         told = [
-            f"{kind}{what}".replace("\n", "⏎")
+            f"{kind}{what}".replace("\n", "⏎").rstrip()
             for kind, all_ in known.items()
             for what in all_[len(seen.get(kind, ())) :]
         ]
