@@ -12,19 +12,19 @@ MOST_MODULES = 22
 """In one folder, without its door: about 20, and a command of its own is found sooner than one in a neighbor."""
 
 MOST_LINES = {
-    "ralph_tui/agent": 2_272,
-    "ralph_tui/cli": 7_522,
-    "ralph_tui/config": 2_182,
-    "ralph_tui/demo": 1_530,
-    "ralph_tui/domain": 6_990,
-    "ralph_tui/engine": 22_399,
-    "ralph_tui/guard": 7_197,
-    "ralph_tui/interop": 3_532,
-    "ralph_tui/present": 7_104,
-    "ralph_tui/store": 5_625,
-    "ralph_tui/tui": 11_941,
-    "ralph_tui/vcs": 1_160,
-    "tests": 52_043,
+    "ralph_tui/agent": 2_262,
+    "ralph_tui/cli": 7_438,
+    "ralph_tui/config": 2_008,
+    "ralph_tui/demo": 1_510,
+    "ralph_tui/domain": 6_931,
+    "ralph_tui/engine": 21_890,
+    "ralph_tui/guard": 6_540,
+    "ralph_tui/interop": 3_205,
+    "ralph_tui/present": 7_017,
+    "ralph_tui/store": 5_571,
+    "ralph_tui/tui": 11_862,
+    "ralph_tui/vcs": 1_150,
+    "tests": 47_200,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""
