@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    return (os.cpu_count() or 1) + 1  # some wait for other processes
+    return (os.cpu_count() or 1) + 2  # many wait for other processes
 
 
 _SWEEP_EVERY = 250
