@@ -20,11 +20,11 @@ MOST_LINES = {
     "ralph_tui/engine": 21_890,
     "ralph_tui/guard": 6_540,
     "ralph_tui/interop": 3_205,
-    "ralph_tui/present": 7_017,
+    "ralph_tui/present": 6_951,
     "ralph_tui/store": 5_571,
-    "ralph_tui/tui": 11_862,
+    "ralph_tui/tui": 11_856,
     "ralph_tui/vcs": 1_150,
-    "tests": 47_200,
+    "tests": 47_199,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

@@ -25,7 +25,7 @@ from ralph_tui.present.sections.banner import banner_of
 from ralph_tui.present.sections.bars import spark
 from ralph_tui.present.sections.breaker_signals import breaker_lines
 from ralph_tui.present.sections.header_lines import Facts, header_lines
-from ralph_tui.present.sections.history_table import totals
+from ralph_tui.present.sections.history_totals import totals
 from ralph_tui.present.text.glyphs import ASCII, UNICODE
 from ralph_tui.present.text.spans import (
     Span,

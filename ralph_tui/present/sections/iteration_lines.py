@@ -16,6 +16,9 @@ from ralph_tui.present.text.status_labels import ITERATION, Look
 
 INDENT = " " * 6
 
+WIDE = 100
+"""Cells from which a line also has the tokens, the context and the start."""
+
 RUNNING = Look("running", "running", Tone.INFO)
 
 
@@ -71,6 +74,9 @@ def _iteration_lines(it: Iteration, width: int, glyphs: Glyphs) -> list[Line]:
     ]
     cost, lasted = money(it.cost_usd), took(it.seconds)
     figures = (f"{cost} {lasted.rjust(7)}", f"{cost} {lasted}", cost) if it.end else ()
+    if width >= WIDE:
+        used = f"{tokens(it.tokens):>6} tokens  {it.percent:>3.0f} % of context"
+        figures = (f"{used}  {cost:>7} {lasted:>7}  {when(it.started_at)}", *figures)
     room = width - width_of(left) - 1  # the figures are shortened rather than the outcome
     fits = next((text for text in figures if len(text) <= room), "")
     first = row(left, [Span(fits, Tone.MUTED)] if fits else [], width, glyphs.ellipsis)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from markdown_it import MarkdownIt
 
 from ralph_tui.domain.formatting import took
-from ralph_tui.present.sections.history_table import metric_words
+from ralph_tui.present.sections.history_totals import metric_words
 from ralph_tui.present.sections.run_report import RunReport
 from ralph_tui.present.text.figures import money, stamp, tokens, zoned
 

@@ -15,14 +15,8 @@ from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import RunHistory
-from ralph_tui.present.sections.history_table import (
-    Table,
-    forecast_of,
-    metric_parts,
-    table_blocks,
-    table_of,
-    totals,
-)
+from ralph_tui.present.sections.history_totals import forecast_of, metric_parts, totals
+from ralph_tui.present.sections.iteration_lines import iteration_blocks
 from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Span, Tone, wrap
 from ralph_tui.store.journal.event_scanner import Progress
@@ -49,7 +43,7 @@ class HistoryPage(Page):
     def __init__(self, library: JournalLibrary) -> None:
         super().__init__()
         self._library = library
-        self._table: Table | None = None
+        self._newest: RunHistory | None = None
         """The newest sessions, or all of them."""
         self._chronicle: RunHistory | None = None
         """Set once the whole journal has been read."""
@@ -73,15 +67,14 @@ class HistoryPage(Page):
             self._known = known
             self.read(self._read_journal, self._take, group="history", failed=self._failed)
 
-    def _read_journal(self, progress: Progress) -> tuple[RunHistory, Table]:
+    def _read_journal(self, progress: Progress) -> RunHistory:
         if self._chronicle is None and (recent := self._library.recent()) is not None:
-            self.call_later(self._take_recent, table_of(recent.iterations))
-        chronicle = self._library.refresh(progress)
-        return chronicle, table_of(chronicle.iterations)
+            self.call_later(self._take_recent, recent)
+        return self._library.refresh(progress)
 
-    def _take_recent(self, table: Table) -> None:
+    def _take_recent(self, recent: RunHistory) -> None:
         if self.is_attached and self._chronicle is None:
-            self._table = table
+            self._newest = recent
             self._show_text()
 
     def show_progress(self, group: str, at: int, size: int) -> None:
@@ -102,10 +95,10 @@ class HistoryPage(Page):
             self._show_message("The journal cannot be read.", Tone.BAD)
             self._show_text()
 
-    def _take(self, past: tuple[RunHistory, Table]) -> None:
+    def _take(self, past: RunHistory) -> None:
         if not self.is_attached:
             return
-        self._chronicle, self._table = past
+        self._chronicle = self._newest = past
         self._show_figures()
         self._show_text()
         self.refresh_keys()
@@ -144,11 +137,12 @@ class HistoryPage(Page):
     def _show_text(self) -> None:
         self.text.border_title = self.tabs.active
         self.text.border_subtitle = ""
-        table, glyphs = self._table, self.app.glyphs
-        if self.tabs.active == "sessions" and table is not None and not self._error_text:
+        shown, glyphs = self._newest, self.app.glyphs
+        if self.tabs.active == "sessions" and shown is not None and not self._error_text:
             if self._chronicle is None:
                 self.text.border_subtitle = "newest sessions, still reading the rest"
-            self.text.show_made(lambda width: table_blocks(table, width, glyphs))
+            known = (shown.iterations, shown.runs)
+            self.text.show_made(lambda width: iteration_blocks(*known, max(20, width), glyphs))
         else:
             self.text.show_blocks(self._blocks())
         self.search_again()

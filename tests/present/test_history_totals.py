@@ -9,7 +9,7 @@ from ralph_tui.domain.outcomes import IterationOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.metrics import Metric
-from ralph_tui.present.sections.history_table import ENOUGH, meets_goal, metric_parts, metric_words
+from ralph_tui.present.sections.history_totals import ENOUGH, meets_goal, metric_parts, metric_words
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import Tone, plain
 from tests.harness.measured import measure

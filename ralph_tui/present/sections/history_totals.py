@@ -1,24 +1,19 @@
-"""Show the run history: totals, a table, and metrics in words. Pure functions."""
+"""Show the totals of all runs, and the metrics in words. Pure functions."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from ralph_tui.domain.formatting import duration, plural, took
+from ralph_tui.domain.formatting import duration, plural
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.forecast import Forecast, forecast
 from ralph_tui.domain.view.metrics import Metric
-from ralph_tui.domain.view.run_history import Iteration, RunHistory
-from ralph_tui.present.sections.iteration_lines import look_of
-from ralph_tui.present.text.figures import money, tokens, when
+from ralph_tui.domain.view.run_history import RunHistory
+from ralph_tui.present.text.figures import money, tokens
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, hint
-from ralph_tui.present.text.parts import LazyLines, LineBlock, Part
+from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone, crop
-
-_HEADS = ("iter", "task", "outcome", "cost", "tokens", "context", "time", "started", "session")
 
 ENOUGH = 10
 """The minimum denominator for a metric to miss its goal; smaller samples say too little."""
@@ -64,73 +59,6 @@ def forecast_of(chronicle: RunHistory, open_tasks: int | None) -> Forecast:
     attempts = [it for it in its if it.phase is Phase.BUILDING]
     known = its[-1].open_tasks if its else 0
     return forecast(attempts, known if open_tasks is None else open_tasks)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Iterations as cells, newest first, with the width of each column."""
-
-    iterations: Sequence[Iteration]
-    rows: Sequence[tuple[str, ...]]
-    widths: Sequence[int]
-
-
-def table_of(iterations: Sequence[Iteration]) -> Table:
-    """Return a row for each iteration. A long history takes a while, so call this in a thread."""
-    newest = iterations[::-1]
-    rows = [_cells(it) for it in newest]
-    columns = zip(_HEADS, *rows, strict=True)
-    return Table(newest, rows, [max(map(len, column)) for column in columns])
-
-
-def table_blocks(table: Table, width: int, glyphs: Glyphs) -> list[LineBlock]:
-    """Return one line per iteration; the last columns are left out if there is no room."""
-    if not table.rows:
-        return [LineBlock(None, [[Span("No sessions yet.", Tone.MUTED)]])]
-    widths, shown = table.widths, len(_HEADS)
-    while shown > 3 and 2 + sum(widths[:shown]) + 2 * (shown - 1) > width:
-        shown -= 1
-    head: Line = [
-        Span("  " + "  ".join(_padded(_HEADS, widths, n) for n in range(shown)), Tone.INFO)
-    ]
-
-    def line(it: Iteration, cells: tuple[str, ...]) -> list[Line]:
-        look = look_of(it)
-        spans = [Span(f"{getattr(glyphs, look.glyph)} ", look.tone)]
-        for n in range(shown):
-            tone = look.tone if n == 2 else Tone.TITLE if n == 1 else Tone.TEXT
-            spans.append(Span(_padded(cells, widths, n) + "  ", tone))
-        return [crop(spans, width, glyphs.ellipsis)]
-
-    pairs = zip(table.iterations, table.rows, strict=True)
-    return [
-        LineBlock(None, [head]),
-        *(
-            LineBlock(it.start, LazyLines(partial(line, it, cells)), folds=False)
-            for it, cells in pairs
-        ),
-    ]
-
-
-_RIGHT_ALIGNED = frozenset({0, 3, 4, 5, 6})
-
-
-def _padded(cells: Sequence[str], widths: Sequence[int], n: int) -> str:
-    return cells[n].rjust(widths[n]) if n in _RIGHT_ALIGNED else cells[n].ljust(widths[n])
-
-
-def _cells(it: Iteration) -> tuple[str, ...]:
-    return (
-        str(it.number),
-        it.task_id[:24],
-        look_of(it).word,
-        money(it.cost_usd),
-        tokens(it.tokens),
-        f"{it.percent:.0f} %",
-        took(it.seconds) if it.end else "",
-        when(it.started_at),
-        it.session_id[:8],
-    )
 
 
 class MetricWords(NamedTuple):
