@@ -42,19 +42,6 @@ def test_hangs_once():
 def test_crashes_once():
     if first_time("crash"):
         os._exit(1)
-
-def note(word):
-    with open("log", "a") as log:
-        log.write(word)
-
-@pytest.mark.serial
-@pytest.mark.parametrize("n", range(3))
-def test_alone(n):
-    note("<"), time.sleep(0.05), note(">")
-
-@pytest.mark.parametrize("n", range(6))
-def test_with_others(n):
-    note("("), time.sleep(0.05), note(")")
 """
 
 RED = """
@@ -127,11 +114,7 @@ def test_what_passes_alone_is_flaky_and_green(tmp_path: Path) -> None:
     assert status == 0, lines
     names = ["crashes_once", "fails_once", "hangs_once", "has_an_error_once"]
     assert lines[-2] == "FLAKY: " + " ".join(f"test_it.py::test_{name}" for name in names)
-    assert lines[-1].startswith("13 passed in "), "each once"
-    log = (tmp_path / "log").read_text()
-    alone = log.split("<>")
-    assert all(part.count("(") == part.count(")") for part in alone), log
-    assert not set("<>") & set("".join(alone)), log
+    assert lines[-1].startswith("4 passed in "), "each once"
 
 
 @pytest.mark.long
@@ -144,6 +127,11 @@ def test_what_costs_is_left_out_of_a_whole_run_by_hand(
     status, lines = asked(tmp_path, PARTS, *options, CI="")
     assert status == 0, lines
     assert lines[-1].startswith(f"{4 - left_out} passed"), lines
+
+
+def test_a_session_with_workers_says_what_it_leaves_out(tmp_path: Path) -> None:
+    _, lines = asked(tmp_path, PARTS, "-n", "2", "test_it.py", CI="")
+    assert "Left out: 1 serial test, which `-n 0` plays." in lines
 
 
 @pytest.mark.costly

@@ -16,7 +16,7 @@ case "$*" in
   venv*)
     mkdir -p "$2/bin"
     for name in ralph python; do echo "#!/bin/sh" >"$2/bin/$name"; chmod +x "$2/bin/$name"; done ;;
-  "$PYTEST")
+  "$PYTEST"*)
     echo ".....F"; echo "1 failed, 4 passed in 2.01s"
     echo "Sandbox: 1 tests ran: one"; echo "FLAKY: two"; echo "5 passed in 3.21s" ;;
   *) echo noise ;;
@@ -63,14 +63,15 @@ def test_success_shows_a_line_for_each_step_and_the_end_of_the_tests(tmp_path: P
     done = ci(tmp_path, "", "zsh", "socat")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[-3:] == ["Sandbox: 1 tests ran: one", "FLAKY: two", "5 passed in 3.21s"]
-    steps = [line for line in lines[:-3] if re.fullmatch(r" *\d+ s  \S.*", line)]
-    assert steps[-1].endswith("pytest")
+    assert lines[-4:-1] == ["Sandbox: 1 tests ran: one", "FLAKY: two", "5 passed in 3.21s"]
+    assert lines[-1].startswith("10 passed in "), "of both steps"
+    steps = [line for line in lines if re.fullmatch(r" *\d+ s  \S.*", line)]
+    assert [line.endswith("pytest") for line in steps[-2:]] == [True, False]
     assert {line.split(" s  ")[1] for line in steps} >= STEPS
     left_out = next(line for line in lines if line not in steps)
     assert left_out.startswith("LEFT OUT: the tests that need ")
     assert {"zsh", "socat", "sandbox"} <= set(re.split(r"[ ,]", left_out))
-    assert len(lines) == len(steps) + 4
+    assert len(lines) == len(steps) + 8, "one on what is left out, three on each step, and the sum"
     asked = (tmp_path / "asked").read_text(encoding="utf-8").splitlines()
     assert any(line.endswith(" zsh") for line in asked), "one that cannot be had hides no other"
     assert any(line.endswith(" socat") for line in asked)
@@ -81,7 +82,7 @@ def test_success_shows_a_line_for_each_step_and_the_end_of_the_tests(tmp_path: P
     ("command", "name"),
     [
         ("sync --locked", "uv sync --locked"),
-        (PYTEST, "pytest"),
+        (f"{PYTEST} --serial no", "pytest"),
     ],
 )
 def test_a_failure_names_its_step_and_shows_what_it_said(

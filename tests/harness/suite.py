@@ -3,25 +3,23 @@
 A test marked `long` is played with RALPH_LONG=1. One marked `costly` or `serial` is left out where a person runs the whole suite;
 it is played in CI, and where its file is named.
 
-A test marked `serial` needs a terminal or measures real time. It runs last, and nothing else runs beside it: each test of a
-worker holds a lock, the parallel ones together, a serial one alone. A lock needs nothing of xdist's schedulers, and the kernel
-takes it back from a worker that crashes. Who waits for it has not begun: a test's timeout starts after its lock.
+A test marked `serial` needs a terminal or measures real time. Nothing runs beside it: a session with workers leaves it out and says
+so, and one without (`-n 0`) plays it. CI plays one session of each kind: `--serial no`, then `--serial only`, which reads only files that
+name the mark.
 
 A test marked `needs` is skipped where a program is missing. In CI every other skip fails, unless `tests/allowed_skips.txt` lists
 the test and its reason, and so does one for a program that `.ci/run` did not report as missing, in RALPH_MISSING. A person is told.
 """
 
-import fcntl
 import os
 import shutil
-import tempfile
-from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from ralph_tui.domain.formatting import plural
 from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
 
 ALLOWED = "tests/allowed_skips.txt"
@@ -31,8 +29,8 @@ MISSING = os.environ.get("RALPH_MISSING", "").split()
 LONG = "RALPH_LONG" in os.environ
 
 _OTHER_NAMES = {"chromium": ("chromium-browser", "chrome")}
-_LOCK = pytest.StashKey[tuple[Path, int]]()
 _LEFT_OUT = pytest.StashKey[str]()
+_NEED_NO_WORKERS = pytest.StashKey[int]()
 
 
 class Worker(Protocol):
@@ -42,44 +40,47 @@ class Worker(Protocol):
     workerinput: dict[str, str]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    told = "leave out tests marked `serial`, or play only them"
+    parser.addoption("--serial", choices=("no", "only"), help=told)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     told = getattr(config, "workerinput", None)
     whole = config.args_source is not config.ArgsSource.ARGS
     left_out = "" if LONG else "long" if STRICT or not whole else "long costly serial"
     config.stash[_LEFT_OUT] = told["left out"] if told else left_out
-    path = told["lock"] if told else tempfile.mkstemp(prefix="ralph-tests-")[1]
-    config.stash[_LOCK] = Path(path), os.open(path, os.O_RDWR)
 
 
 def pytest_configure_node(node: Worker) -> None:
-    """Tell a worker where the lock of this session is, and which tests it leaves out."""
-    node.workerinput["lock"] = str(node.config.stash[_LOCK][0])
-    node.workerinput["left out"] = node.config.stash[_LEFT_OUT]
+    """Tell a worker which tests this session leaves out."""
+    node.workerinput["left out"] = node.config.stash[_LEFT_OUT] + " serial"
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    path, descriptor = config.stash[_LOCK]
-    os.close(descriptor)
-    if not hasattr(config, "workerinput"):
-        path.unlink()
+def pytest_testnodedown(node: Worker) -> None:
+    output = getattr(node, "workeroutput", {})  # one that crashed has none
+    node.config.stash[_NEED_NO_WORKERS] = output.get("serial", 0)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if config.option.serial == "only" and collection_path.suffix == ".py":
+        return "mark.serial" not in collection_path.read_text(encoding="utf-8") or None
+    return None
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    left_out = config.stash[_LEFT_OUT].split()
-    out = {item for item in items if any(map(item.get_closest_marker, left_out))}
+    left_out, serial = config.stash[_LEFT_OUT].split(), config.option.serial
+    out = {
+        item
+        for item in items
+        if any(map(item.get_closest_marker, left_out))
+        or (serial and _is_serial(item) == (serial == "no"))
+    }
+    if isinstance(told := getattr(config, "workeroutput", None), dict):
+        told["serial"] = sum(map(_is_serial, out))
     config.hook.pytest_deselected(items=list(out))  # pytest says how many
-    items[:] = sorted((item for item in items if item not in out), key=_is_serial)
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    _, lock = item.config.stash[_LOCK]
-    fcntl.lockf(lock, fcntl.LOCK_EX if _is_serial(item) else fcntl.LOCK_SH)
-    try:
-        return (yield)
-    finally:
-        fcntl.lockf(lock, fcntl.LOCK_UN)
+    items[:] = [item for item in items if item not in out]
 
 
 def _is_serial(item: pytest.Item) -> bool:
@@ -139,13 +140,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     config = terminalreporter.config
     if hasattr(config, "workerinput"):
         return
+    if not STRICT and (alone := config.stash.get(_NEED_NO_WORKERS, 0)):
+        words = plural(alone, "serial test")
+        terminalreporter.write_line(f"Left out: {words}, which `-n 0` plays.")
     if STRICT:
         ran = {
             report.nodeid.partition("[")[0].rpartition("::")[2].removeprefix("test_")
             for report in terminalreporter.stats.get("passed", ())
             if ["needs", "sandbox"] in map(list, report.user_properties)
         }
-        terminalreporter.write_line(f"Sandbox: {len(ran)} tests ran: {', '.join(sorted(ran))}")
+        if ran:
+            names = ", ".join(sorted(ran))
+            terminalreporter.write_line(f"Sandbox: {len(ran)} tests ran: {names}")
     for report in terminalreporter.stats.get("skipped", ()):
         reason = str(report.longrepr[2]).removeprefix("Skipped: ")
         if not is_allowed(config.rootpath, report.nodeid, reason):

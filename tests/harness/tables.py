@@ -8,6 +8,7 @@ it now. Look at each change before you commit it.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import unified_diff
 from pathlib import Path
 from textwrap import indent
 from typing import NamedTuple
@@ -61,8 +62,9 @@ class Case(NamedTuple):
         if config.option.update_snapshots:
             whole = self.path.read_text("utf-8")
             self.path.write_text(whole.replace(self.text, now), encoding="utf-8")
-        else:
-            assert now == self.text
+        elif now != self.text:
+            pair = self.text.splitlines(), now.splitlines()
+            pytest.fail("\n".join(unified_diff(*pair, "recorded", "now", lineterm="")))
 
     def play(self, verbs: Mapping[str, Verb], root: Path, config: pytest.Config) -> None:
         paragraphs = enumerate(self.text.split("\n\n"))
