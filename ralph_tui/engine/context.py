@@ -1,5 +1,6 @@
 """Define the context that all parts of a run share."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.events import EventSink
+from ralph_tui.domain.events import EventSink, IterationStarted
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
@@ -38,6 +39,7 @@ class RunContext:
         emit: Sends an event to the journal and the user interfaces.
         journal_error: Waits for the journal; returns its error if writing has failed.
         snapshots: Saves the files that undoing an iteration restores.
+        keep_prompt: Keeps what a session gets, the system prompt and the message, so that a person can read it. Blocks.
         before_call: Records an allowed call before it runs, so that its effects can be found later.
     """
 
@@ -56,6 +58,7 @@ class RunContext:
     commits: TaskCommits
     snapshots: IterationSnapshots
     before_call: Callable[[ToolCall], Awaitable[None]]
+    keep_prompt: Callable[[str, str], None]
     limits: "RunLimits" = field(init=False)
 
     @property
@@ -69,6 +72,11 @@ class RunContext:
     @property
     def settings(self) -> Settings:
         return adjusted_settings(self.configured, self.docs.state.adjusted)
+
+    async def announce(self, started: IterationStarted, system: str, prompt: str) -> None:
+        """Keep the prompt of an iteration's session, and emit its event."""
+        await asyncio.to_thread(self.keep_prompt, system, prompt)
+        self.emit(started.model_copy(update={"prompt_chars": len(prompt)}))
 
 
 def session_meter(run: RunContext) -> UsageMeter:

@@ -57,7 +57,7 @@ class ProjectState:
             exports: Files of other tools, updated after every change of the plan before it is reported.
         """
         self.project = project
-        self._exports = exports
+        self.exports = exports
         self._exported: ImplementationPlan | None = None
         self._emit = emit
         self._describe = standing
@@ -197,8 +197,8 @@ class ProjectState:
             self._publish(docs, CHANGED_ON_DISK)
 
     async def _export(self, plan: ImplementationPlan) -> None:
-        if self._exports is not None and plan is not self._exported:
-            await asyncio.to_thread(self._exports.sync, plan)
+        if self.exports is not None and plan is not self._exported:
+            await asyncio.to_thread(self.exports.sync, plan)
             self._exported = plan
 
     def _read_disk(self) -> Documents:

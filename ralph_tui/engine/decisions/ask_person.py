@@ -22,7 +22,6 @@ from ralph_tui.domain.project_state import (
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.approved_content import Content, changes
-from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, interrupted_end, waiting_end
 from ralph_tui.engine.core.ports import QuestionReply
 from ralph_tui.engine.core.project_state import answered, ask, wait_until_due
@@ -114,18 +113,6 @@ def answers_so_far(docs: Documents, phase: Phase) -> tuple[str, ...]:
         for q in asked
         if q.answer is not None
     )
-
-
-def with_given_answers(
-    docs: Documents, request: RunRequest, phase: Phase, now: datetime
-) -> Documents:
-    """Return the documents with prepared answers to the questions that the last run left open."""
-    log = docs.questions
-    for asked in still_open(docs, phase):
-        answer = request.answers.to(asked.question)
-        if answer is not None:
-            log = log.answering(asked.id, answer, now)
-    return docs if log is docs.questions else docs.replacing(questions=log)
 
 
 def still_open(docs: Documents, phase: Phase) -> tuple[AskedQuestion, ...]:

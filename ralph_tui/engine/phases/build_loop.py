@@ -248,11 +248,11 @@ class BuildLoop:
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
         meter, spec = self._new_session()
+        prompt = await self._prompt(task, number, guidance)
+        await self._announce(task, number, spec, prompt)
         before = await self._run.snapshots.tree()
         await self._run.snapshots.before(number, task.id)
-        prompt = await self._prompt(task, number, guidance)
         iteration = Iteration(self._run, task, number=number, spec=spec, meter=meter)
-        self._announce(task, number, len(prompt))
         await self._run.gate.begin(task.id, self._docs.plan.tasks)
         result, session = await iteration.run(prompt)
         await self._run.gate.end()
@@ -310,18 +310,16 @@ class BuildLoop:
             return None
         return task, docs.state.iteration_count, waiting
 
-    def _announce(self, task: Task, number: int, prompt_chars: int) -> None:
+    async def _announce(self, task: Task, number: int, spec: SessionSpec, prompt: str) -> None:
         plan_before = self._docs.plan.with_task(task.id, status=TaskStatus.PENDING)
-        self._run.emit(
-            ev.IterationStarted(
-                iteration=number,
-                task_id=task.id,
-                title=task.title,
-                why=why_chosen(plan_before, task),
-                attempt=task.retry_count + 1,
-                prompt_chars=prompt_chars,
-            )
+        started = ev.IterationStarted(
+            iteration=number,
+            task_id=task.id,
+            title=task.title,
+            why=why_chosen(plan_before, task),
+            attempt=task.retry_count + 1,
         )
+        await self._run.announce(started, spec.system_prompt, prompt)
 
     async def _prompt(self, task: Task, number: int, guidance: tuple[str, ...]) -> str:
         project, docs, gate = self._run.project, self._docs, self._run.gate

@@ -2,10 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime
 from functools import partial
 
-from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.specs import Spec, persons_own
 from ralph_tui.domain.project_state import ApprovalKind
@@ -19,7 +17,6 @@ from ralph_tui.engine.decisions.ask_person import (
     decide,
     still_open,
     waiting_for_answer,
-    with_given_answers,
     withdraw_open_questions,
 )
 from ralph_tui.engine.phases.opening_prompts import prompt_of_discovery
@@ -69,12 +66,18 @@ async def discover(run: RunContext) -> End | None:
 
 async def _end_if_unanswered(run: RunContext, *, fresh: bool) -> End | None:
     """Return the end of a run if the last run left questions that it cannot ask; otherwise withdraw them."""
-    asks = may_ask(run.request, run.settings)
-    if asks and not fresh and not run.request.interactive:
+    if may_ask(run) and not fresh and not run.request.interactive:
         now = run.clock()
-        docs = await run.project_state.transact(
-            lambda docs: with_given_answers(docs, run.request, run.phase, now)
-        )
+
+        def answer(docs: Documents) -> Documents:
+            log = docs.questions
+            for asked in still_open(docs, run.phase):
+                prepared = run.request.answers.to(asked.question)
+                if prepared is not None:
+                    log = log.answering(asked.id, prepared, now)
+            return docs.replacing(questions=log)
+
+        docs = await run.project_state.transact(answer)
         if questions := still_open(docs, run.phase):
             return waiting_for_answer(questions)
     await withdraw_open_questions(run)
@@ -86,15 +89,18 @@ async def _take_request(run: RunContext) -> bool:
     if not new and run.docs.state.specs_before is None:
         return False
     names = [spec.name for spec in await read_specs(run)]
-    await run.project_state.transact(
-        lambda docs: with_specs(
-            with_request(docs, run.request, now) if new else docs, names, begins=new
-        )
-    )
+
+    def change(docs: Documents) -> Documents:
+        if new:
+            text = run.request.text.strip()
+            docs = docs.with_state(request=text, requested_at=now, approval=None)
+        return _with_specs(docs, names, begins=new)
+
+    await run.project_state.transact(change)
     return new
 
 
-def with_specs(docs: Documents, names: Sequence[str], *, begins: bool = False) -> Documents:
+def _with_specs(docs: Documents, names: Sequence[str], *, begins: bool = False) -> Documents:
     """Return the documents with the spec files that ralph wrote.
 
     An unfinished discovery stays open until its specs are complete. So the run after an interruption, or after a
@@ -110,24 +116,16 @@ def is_new(docs: Documents, request: RunRequest) -> bool:
     return request.text.strip() not in ("", docs.state.request)
 
 
-def with_request(docs: Documents, request: RunRequest, now: datetime) -> Documents:
-    return docs.with_state(request=request.text.strip(), requested_at=now, approval=None)
-
-
 async def read_specs(run: RunContext) -> tuple[Spec, ...]:
     return await asyncio.to_thread(run.project.read_specs)
 
 
 async def missing_specs(run: RunContext) -> str | None:
-    folder = run.project.layout.specs.relative_to(run.project.root)
-    return spec_problems(run.docs, await read_specs(run), folder.as_posix())
-
-
-def spec_problems(docs: Documents, specs: Sequence[Spec], folder: str) -> str | None:
     """Return what the specs of the request lack, as an instruction to the model; None if all are complete."""
-    state = docs.state
+    folder = run.project.layout.specs.relative_to(run.project.root).as_posix()
+    state, specs = run.docs.state, await read_specs(run)
     own = persons_own([spec.name for spec in specs], state.specs, state.specs_before)
-    specs = [spec for spec in specs if spec.name not in own]
+    specs = tuple(spec for spec in specs if spec.name not in own)
     if not specs:
         return f"There is no spec yet. Write at least one `{folder}/<topic>.md` with the four sections."
     lacking = {s.path: s.problems() for s in specs if s.problems()}
@@ -145,7 +143,7 @@ async def _run_session(run: RunContext, feedback: str) -> End | None:
         run.docs,
         feedback=feedback,
         left=asking.left,
-        may_ask=may_ask(run.request, run.settings),
+        may_ask=may_ask(run),
     )
     why = "you requested changes" if feedback else "writing the specs for the request"
     work = SessionWork(prompt, why, partial(missing_specs, run), handlers={}, asking=asking)
@@ -155,7 +153,7 @@ async def _run_session(run: RunContext, feedback: str) -> End | None:
         return end or waiting_for_answer(asking.unanswered, waited=waited)
     await withdraw_open_questions(run)
     names = [spec.name for spec in await read_specs(run)]
-    await run.project_state.transact(lambda docs: with_specs(docs, names))
+    await run.project_state.transact(lambda docs: _with_specs(docs, names))
     specs = await asyncio.to_thread(run.project.request_specs)
     run.emit(
         ev.SpecsChecked(
@@ -166,5 +164,5 @@ async def _run_session(run: RunContext, feedback: str) -> End | None:
     return end
 
 
-def may_ask(request: RunRequest, settings: Settings) -> bool:
-    return not request.no_input and settings.phases.discovery.human_in_loop
+def may_ask(run: RunContext) -> bool:
+    return not run.request.no_input and run.settings.phases.discovery.human_in_loop

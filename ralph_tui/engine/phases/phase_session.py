@@ -23,17 +23,11 @@ async def run_session(run: RunContext, work: SessionWork) -> End | None:
     number = docs.state.iteration_count
     told = guidance_section([injection.guidance for injection in guidance or ()])
     prompt = work.prompt + told
-    run.emit(
-        ev.IterationStarted(
-            iteration=number,
-            task_id=phase.value,
-            title=f"{phase.value.capitalize()}",
-            why=work.why,
-            prompt_chars=len(prompt),
-        )
-    )
     meter = session_meter(run)
     spec = run.spec_for(meter.costs.remaining(meter.limits))
+    title = phase.value.capitalize()
+    started = ev.IterationStarted(iteration=number, task_id=phase.value, title=title, why=work.why)
+    await run.announce(started, spec.system_prompt, prompt)
     seconds = run.settings.phases.building.iteration_timeout_seconds
     await run.gate.begin("", run.docs.plan.tasks)
     async with Conversation(run, supervisor, spec, meter, seconds=seconds) as conversation:

@@ -44,7 +44,7 @@ async def make_plan(run: RunContext, feedback: str = "") -> End | None:
 
     With feedback, an existing plan is replaced.
     """
-    feedback = feedback_on_plan(run.docs, run.request, feedback)
+    feedback = _feedback_on_plan(run.docs, run.request, feedback)
     while True:
         if feedback or lacks_plan(run.docs.plan):
             end = await run.limits.reason_to_stop() or await _run_session(run, feedback)
@@ -98,17 +98,14 @@ async def end_unless_approved(run: RunContext) -> End | None:
     if decided.approved:
         await clear_decision(run)
         return None
-    return rejected_end(decided.reason or "no reason was given")
-
-
-def rejected_end(why: str) -> End:
+    why = decided.reason or "no reason was given"
     return stopped_end(
         f"the plan was rejected: {why}",
         "Make another plan that follows your reason with `ralph plan`.",
     )
 
 
-def feedback_on_plan(docs: Documents, request: RunRequest, feedback: str = "") -> str:
+def _feedback_on_plan(docs: Documents, request: RunRequest, feedback: str) -> str:
     """Return the feedback for a new plan, with the person's reason for rejecting the last one; empty for none.
 
     A rejected plan without other feedback is shown again before it is replaced, since the person may have

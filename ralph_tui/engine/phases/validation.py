@@ -130,21 +130,16 @@ async def validate(run: RunContext) -> End | BackToBuilding:
     return await _approve(run, report)
 
 
-async def shown_report(project: Project, docs: Documents) -> tuple[ValidationReport | None, str]:
-    """Return the report that the person was shown, if any, and what has changed since."""
-    asked = docs.state.decision
-    if asked is None or asked.kind is not ApprovalKind.VALIDATION:
-        return None, ""
-    report = await asyncio.to_thread(project.read_report)
-    if report is None or not asked.content:
-        return None, ""
-    return report, changes(asked.content, await result_content(project, report))
-
-
 async def _unchanged_report(run: RunContext) -> ValidationReport | None:
-    report, news = await shown_report(run.project, run.docs)
+    """Return the report that the person was shown, if there is one and nothing has changed since."""
     asked = run.docs.state.decision
-    if report is None or asked is None or not news:
+    if asked is None or asked.kind is not ApprovalKind.VALIDATION:
+        return None
+    report = await asyncio.to_thread(run.project.read_report)
+    if report is None or not asked.content:
+        return None
+    news = changes(asked.content, await result_content(run.project, report))
+    if not news:
         return report
     what = "you approved the result" if asked.approved else "you were asked"
     text = f"Validating again. Changed since {what}: {news}."
@@ -154,23 +149,15 @@ async def _unchanged_report(run: RunContext) -> ValidationReport | None:
 
 async def turn_rejection_into_task(run: RunContext) -> bool:
     """Turn the person's rejection of the result into a task, once; return whether there was one."""
-    rejected = await asyncio.to_thread(rejected_result, run.project, run.docs)
-    if rejected is None:
-        return False
-    task, number = rejected
-    await _send_back(run, (task,), number)
-    return True
-
-
-def rejected_result(project: Project, docs: Documents) -> tuple[Task, int] | None:
-    """Return a task for the person's rejection of the result, and its round; None without a rejection. Blocks."""
+    docs = run.docs
     last = docs.state.decision
     if last is None or last.kind is not ApprovalKind.VALIDATION or last.approved is not False:
-        return None
+        return False
     reason = last.reason or "The person rejected the result without saying why."
-    report = project.read_report()
+    report = await asyncio.to_thread(run.project.read_report)
     number = report.round if report is not None else docs.state.validation_round + 1
-    return rejection_task(reason, number, docs.plan), number
+    await _send_back(run, (rejection_task(reason, number, docs.plan),), number)
+    return True
 
 
 async def _approve(run: RunContext, report: ValidationReport) -> End | BackToBuilding:
@@ -208,16 +195,12 @@ async def _repair(run: RunContext, report: ValidationReport, number: int) -> End
 
 async def _send_back(run: RunContext, tasks: tuple[Task, ...], number: int) -> None:
     def change(docs: Documents) -> Documents:
-        return with_repair_tasks(docs, tasks, number)
+        known = {task.id for task in docs.plan.tasks}
+        new = [task for task in tasks if task.id not in known]
+        counted = docs.with_state(validation_round=number, approval=None)
+        return counted.replacing(plan=docs.plan.adding(new))
 
     await run.project_state.transact(change, "found by validation")
-
-
-def with_repair_tasks(docs: Documents, tasks: tuple[Task, ...], number: int) -> Documents:
-    known = {task.id for task in docs.plan.tasks}
-    new = [task for task in tasks if task.id not in known]
-    counted = docs.with_state(validation_round=number, approval=None)
-    return counted.replacing(plan=docs.plan.adding(new))
 
 
 async def _reset_rounds(run: RunContext) -> None:

@@ -28,7 +28,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.core.event_bus import EventBus
 from ralph_tui.engine.core.outcome import End, failed_end
-from ralph_tui.engine.core.ports import Agent
+from ralph_tui.engine.core.ports import Agent, AgentSession, SessionSpec, Supervisor
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.run_files import RunFiles
 from ralph_tui.engine.core.services import RunServices
@@ -75,8 +75,18 @@ from ralph_tui.store.backup.agent_activity import ActivityLog
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.journal.journal_location import move_journal
+from ralph_tui.store.last_prompt import write_last_prompt
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
+
+
+class _UnmadeAgent(Agent):
+    async def open(self, spec: SessionSpec, supervisor: Supervisor) -> AgentSession:
+        raise RuntimeError(f"no agent was made for {spec.phase} with {supervisor}")
+
+    def prepare(self, spec: SessionSpec) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 class Runner:
@@ -100,7 +110,7 @@ class Runner:
         self._bus = bus
         self._run_id = run_id
         self._marks = {RUN_MARK: run_id}
-        self._project_state = ProjectState(
+        self.project_state = ProjectState(
             project,
             lambda event: bus.emit(services.attribute_event(event)),
             exports=FollowedExports(project, self._warn),
@@ -120,7 +130,7 @@ class Runner:
             activity=self._activity,
         )
         self._commits = TaskCommits(
-            self._project_state,
+            self.project_state,
             place,
             bus.emit,
             run_id=run_id,
@@ -136,10 +146,11 @@ class Runner:
         """The commands that passed in this run and have not failed since, the latest last."""
         bus.subscribe("passing commands", self._note_checks)
         bus.subscribe("repository guard", self._repository_guard.note)
-        self._agent: Agent | None = None
+        self._agent: Agent = _UnmadeAgent()
         self._limits: RunLimits | None = None
-        self._checks: ChecksOfRun | None = None
-        self._baseline: Baseline | None = None
+        self._checks = ChecksOfRun(project.root, self._settings)
+        building = self._settings.phases.building
+        self._baseline = Baseline(project.root, used=building.baseline)
 
     async def run(self, phase: Phase) -> LoopFinished:
         since = time.monotonic()
@@ -148,7 +159,7 @@ class Runner:
         )
         request = self._request.text.strip() if phase is Phase.DISCOVERY else ""
         self._bus.emit(run_started(self._project, self._settings, docs, self._run_id, request))
-        await self._project_state.open()
+        await self.project_state.open()
         if stale:
             text = f"Requeued after a run that was cut short: {', '.join(stale)}."
             self._warn(text)
@@ -157,7 +168,7 @@ class Runner:
         try:
             await self._commits.begin()
             await self._repository_guard.begin()
-            await withdraw_stale_questions(self._project_state, phase)
+            await withdraw_stale_questions(self.project_state, phase)
             async with self._parts():
                 end = await self._work(phase)
         except (RalphError, OSError) as error:  # may also come from the cleanup
@@ -170,11 +181,11 @@ class Runner:
         return await self._finished(end, since)
 
     async def _work(self, phase: Phase) -> End:
-        order = PhaseOrder(self._context, self._request)
+        order = PhaseOrder(self.context, self._request)
         try:
             await settle_orphans(
                 self._project.root,
-                self._project_state,
+                self.project_state,
                 self._bus.emit,
                 self._request,
                 self._settings.limits.ask_timeout_seconds,
@@ -186,7 +197,7 @@ class Runner:
         return committed or end
 
     async def _final_check(self, end: End) -> End:
-        await self._project_state.refresh()  # all processes that commands started have ended
+        await self.project_state.refresh()  # all processes that commands started have ended
         self._activity.end_all()
         try:
             changed = await self._repository_guard.check()
@@ -229,7 +240,7 @@ class Runner:
                 self._passing[receipt.command] = None
 
     async def _finished(self, end: End, since: float) -> LoopFinished:
-        docs = self._project_state.docs
+        docs = self.project_state.docs
         changes = await self._snapshots.changes()
         start = await asyncio.to_thread(start_command, DirectoryFiles(self._project.root))
         seen = (
@@ -256,7 +267,7 @@ class Runner:
     async def _parts(self) -> AsyncIterator[None]:
         watchdog = Watchdog(self._run_id)
         watchdog.start()
-        follower = asyncio.create_task(self._project_state.follow(), name="ralph-follow")
+        follower = asyncio.create_task(self.project_state.follow(), name="ralph-follow")
 
         def report(watched: asyncio.Task[None]) -> None:
             error = None if watched.cancelled() else watched.exception()
@@ -270,6 +281,9 @@ class Runner:
         try:
             await self._sandbox.open()
             self._agent = await asyncio.to_thread(self._services.make_agent)
+            await asyncio.to_thread(self._checks.begin)
+            for lost in self._checks.lost:
+                self._warn(lost)
             yield
         finally:
             follower.cancel()
@@ -283,8 +297,7 @@ class Runner:
     async def _end_parts(self, watchdog: Watchdog) -> None:
         async with contextlib.AsyncExitStack() as left:
             left.push_async_callback(watchdog.stop)
-            if self._checks is not None:
-                left.push_async_callback(asyncio.to_thread, self._checks.end)
+            left.push_async_callback(asyncio.to_thread, self._checks.end)
             left.push_async_callback(
                 asyncio.to_thread, remove_mount_points, self._project.root, self._confinement
             )
@@ -292,14 +305,10 @@ class Runner:
             left.callback(self._tree.close)
             left.push_async_callback(self._commands.close)
             left.push_async_callback(asyncio.to_thread, end_marked, RUN_MARK, self._run_id)
-            if self._agent is not None:
-                left.push_async_callback(self._agent.close)
+            left.push_async_callback(self._agent.close)
 
-    async def _context(self, phase: Phase) -> RunContext:
+    async def context(self, phase: Phase) -> RunContext:
         """Return the context of a phase, with the guard and the tools that it allows."""
-        if self._agent is None:
-            msg = "the parts were not made"
-            raise RuntimeError(msg)
         policy = with_own_processes(guard_policy(self._project, self._settings, phase))
         guard = Guard(policy, self._commands)
         # Checks run as in building, also where the agent may run no commands.
@@ -321,7 +330,7 @@ class Runner:
             sandbox=self._confinement.sandbox,
         )
         run = RunContext(
-            project_state=self._project_state,
+            project_state=self.project_state,
             request=self._request,
             configured=self._settings,
             phase=phase,
@@ -336,6 +345,7 @@ class Runner:
             commits=self._commits,
             snapshots=self._snapshots,
             before_call=self._before_call,
+            keep_prompt=partial(write_last_prompt, self._project.layout),
         )
         if self._limits is None:
             self._limits = RunLimits(run, self._repository_guard)
@@ -344,15 +354,7 @@ class Runner:
         return run
 
     async def _gate(self, guard: Guard) -> Gate:
-        building = self._settings.phases.building
-        if self._baseline is None:
-            self._baseline = Baseline(self._project.root, used=building.baseline)
-            await asyncio.to_thread(self._baseline.load)
-        if self._checks is None:
-            self._checks = await asyncio.to_thread(ChecksOfRun, self._project.root, self._settings)
-            await asyncio.to_thread(self._checks.begin)
-            for lost in self._checks.lost:
-                self._warn(lost)
+        await asyncio.to_thread(self._baseline.load)
         gate = make_gate(
             self._project.root,
             self._settings,
@@ -378,7 +380,7 @@ class Runner:
         return kept | {"PATH": os.pathsep.join(part for part in path if part != str(SHIMS))}
 
     def _settings_now(self) -> Settings:
-        return adjusted_settings(self._settings, self._project_state.docs.state.adjusted)
+        return adjusted_settings(self._settings, self.project_state.docs.state.adjusted)
 
 
 async def run_loop(
@@ -439,7 +441,9 @@ async def run_loop(
             await asyncio.to_thread(follow_settings, project, settings.exports)
         except RalphError as error:
             warn(f".ralph/{PRD} cannot be kept up to date: {error}")
-        runner = Runner(project, services, request, bus, run_id, confinement, place)
+        runner = await asyncio.to_thread(
+            Runner, project, services, request, bus, run_id, confinement, place
+        )
         finished = await runner.run(phase)
         await notifier.finish(finished)  # its errors must be reported before the last event
         bus.emit(finished)

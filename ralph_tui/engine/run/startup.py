@@ -35,42 +35,32 @@ async def begin_run(
     """
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
-        begun = as_begun(docs, settings, request, phase)
-        identified = begun.documents.with_state(
+        docs = with_guidance_used(docs, heard=False)  # guidance of a run that was killed
+        plan, stale = docs.plan.reset_stale()
+        fresh = docs.with_state(
             project_root=str(project.root),
             session_id=run_id[:12],
             started_at=docs.state.started_at or datetime.now(UTC),
+            current_phase=docs.state.current_phase if request.is_aside else phase,
+            session_cost_usd=0.0,
+            session_tokens_used=0,
+            tasks_completed_this_session=0,
+            adjusted=None,
+            paused=False,
+            pause=StopMode.NONE,
+            stop=StopMode.NONE,
+            stop_why="",
+            unanswered=False,
+            retry_now=False,
+            waits=None,
+            approval=docs.state.decision,
+            set_aside=None,
         )
-        return Outcome(identified, begun.value)
+        breaker = fresh_breaker(docs.breaker, settings, request)
+        steps = docs.steps.at_start(settings.steps_in_order)
+        return Outcome(fresh.replacing(plan=plan, breaker=breaker, steps=steps), tuple(stale))
 
     return await asyncio.to_thread(project.transact_returning, change)
-
-
-def as_begun(
-    docs: Documents, settings: Settings, request: RunRequest, phase: Phase
-) -> Outcome[tuple[str, ...]]:
-    """Return the documents at the beginning of a run, and the ids of the tasks that were queued again."""
-    docs = with_guidance_used(docs, heard=False)  # guidance of a run that was killed
-    plan, stale = docs.plan.reset_stale()
-    fresh = docs.with_state(
-        current_phase=docs.state.current_phase if request.is_aside else phase,
-        session_cost_usd=0.0,
-        session_tokens_used=0,
-        tasks_completed_this_session=0,
-        adjusted=None,
-        paused=False,
-        pause=StopMode.NONE,
-        stop=StopMode.NONE,
-        stop_why="",
-        unanswered=False,
-        retry_now=False,
-        waits=None,
-        approval=docs.state.decision,
-        set_aside=None,
-    )
-    breaker = fresh_breaker(docs.breaker, settings, request)
-    steps = docs.steps.at_start(settings.steps_in_order)
-    return Outcome(fresh.replacing(plan=plan, breaker=breaker, steps=steps), tuple(stale))
 
 
 def fresh_breaker(

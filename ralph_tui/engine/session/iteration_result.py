@@ -220,16 +220,13 @@ async def begin_iteration(
         started = start(docs)
         if started is None:
             return Outcome(docs, None)
-        return Outcome(with_iteration_begun(started), docs.pending)
+        counted = started.with_state(iteration_count=started.state.iteration_count + 1)
+        counted = counted.replacing(budget=counted.budget.using(0))
+        return Outcome(with_guidance_taken(counted), docs.pending)
 
     docs, waiting = await run.project_state.transact_returning(change, why)
     emit_consumed(run, waiting or (), docs.state.iteration_count)
     return docs, waiting
-
-
-def with_iteration_begun(docs: Documents) -> Documents:
-    counted = docs.with_state(iteration_count=docs.state.iteration_count + 1)
-    return with_guidance_taken(counted.replacing(budget=docs.budget.using(0)))
 
 
 async def record_iteration(

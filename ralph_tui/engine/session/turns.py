@@ -32,7 +32,6 @@ from ralph_tui.engine.prompts.prompts import wrap_up_note
 from ralph_tui.engine.session.iteration_guidance import with_guidance_taken
 from ralph_tui.engine.session.iteration_result import IterationResult
 from ralph_tui.engine.session.supervisor import SessionSupervisor
-from ralph_tui.store.last_prompt import write_last_prompt
 
 MAX_STARTS = 5
 
@@ -160,7 +159,6 @@ class Conversation:
         self._interrupts: set[asyncio.Task[None]] = set()
         self._reported: ev.UsageReported | None = None
         self._turn_running = False
-        self._prompt_saved = False
         self._steered: set[str] = set()
         self._before_handoff = 0
         self._closing = False
@@ -196,10 +194,6 @@ class Conversation:
     async def run_turn(self, prompt: str) -> TurnEnded:
         """Run one turn, emit its events and count its usage; return how it ended."""
         ended = TurnEnded()
-        if not self._prompt_saved:  # so that a person can read exactly what the model received
-            self._prompt_saved = True
-            layout = self._run.project.layout
-            await asyncio.to_thread(write_last_prompt, layout, self._spec.system_prompt, prompt)
         self._turn_running = True
         async for item in self.session.run_turn(prompt):
             match item:

@@ -66,6 +66,7 @@ async def run_session(job: StepJob) -> StepResult:
     seconds = job.settings.timeout_seconds
     work = SessionWork(prompt + position(job), f"step {job.name}", _nothing_missing, handlers={})
     supervisor = WorkSupervisor(run, work)
+    await asyncio.to_thread(run.keep_prompt, spec.system_prompt, work.prompt)
     await run.gate.begin("", tasks)
     async with Conversation(run, supervisor, spec, meter, seconds=seconds) as conversation:
         ended = await conversation.run_turn(work.prompt)
