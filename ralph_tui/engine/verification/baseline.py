@@ -397,11 +397,10 @@ def _missing_dependencies(
 ) -> Obstacle | None:
     for place, words in placed_programs(command):
         directory = root / place
-        package = read_package(DirectoryFiles(directory)) or {}
-        members = package.get("workspaces")
-        globs = [str(m).replace("**", "*") for m in members] if isinstance(members, list) else []
-        files = [one for name in globs for one in directory.glob(f"./{name}/package.json")]
-        read = [package, *(read_package(DirectoryFiles(one.parent)) or {} for one in files)]
+        files = DirectoryFiles(directory)
+        package = read_package(files) or {}
+        inner = files.inner() if "workspaces" in package else ()
+        read = [package, *(read_package(files.below(one)) or {} for one in inner)]
         kinds = ("dependencies", "devDependencies")
         declared = {name for one in read for kind in kinds for name in table(one, kind)}
         if not words or PurePosixPath(words[0]).name not in _NODE_PROGRAMS | declared:

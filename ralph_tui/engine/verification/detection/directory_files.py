@@ -2,12 +2,20 @@
 
 import os
 import stat
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 READ_BYTES = 1_000_000
 """The most bytes read of one file; a manifest is far smaller."""
 
 LISTED_NAMES = 2_000
+_MOST_INNER = 400
+_DEEPEST = 3
+_NEVER_PROJECTS = frozenset({
+    "node_modules", "venv", "env", "vendor", "target", "dist", "build", "docs", "examples", "example",
+    "tests", "test", "fixtures", "templates",
+})  # fmt: skip
 
 
 def read_start(path: Path | str) -> str:
@@ -38,12 +46,25 @@ class DirectoryFiles:
 
     def names(self, directory: str = ".") -> tuple[str, ...]:
         """Return the sorted names in a directory, or none without such a directory."""
+        return tuple(sorted(entry.name for entry in self._entries(directory)))
+
+    def _entries(self, directory: str) -> "list[os.DirEntry[str]]":
         try:
             with os.scandir(f"{self._root}/{directory}") as entries:
-                found = [entry.name for entry, _ in zip(entries, range(LISTED_NAMES), strict=False)]
+                return [*islice(entries, LISTED_NAMES)]
         except (OSError, ValueError):
-            return ()
-        return tuple(sorted(found))
+            return []
+
+    def inner(self) -> Iterator[str]:
+        """Yield the directories that can be projects of their own, those nearer to the root first."""
+        places = ["."]
+        for place in places:
+            for entry in sorted(self._entries(place), key=lambda one: one.name):
+                named = entry.name not in _NEVER_PROJECTS and not entry.name.startswith(".")
+                if named and entry.is_dir(follow_symlinks=False) and len(places) < _MOST_INNER:
+                    path = entry.name if place == "." else f"{place}/{entry.name}"
+                    yield path
+                    places += [path] * (path.count("/") < _DEEPEST - 1)
 
     def below(self, directory: str) -> "DirectoryFiles":
         return DirectoryFiles(Path(self._root, directory))

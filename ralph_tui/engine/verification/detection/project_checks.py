@@ -9,7 +9,8 @@ import re
 import shlex
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from ralph_tui.config.settings import DETECTED, Settings
@@ -40,59 +41,42 @@ from ralph_tui.engine.verification.detection.python_declarations import (
 )
 from ralph_tui.store.backup.check_store import CheckStore, RequiredChecks, missing
 
-_BY_MANIFEST: dict[str, tuple[tuple[CheckKind, str, tuple[str, ...]], ...]] = {
-    "Cargo.toml": (
-        (CheckKind.TESTS, "cargo test", ()),
-        (CheckKind.TYPECHECK, "cargo check", ()),
-        (CheckKind.LINT, "cargo clippy", ("clippy.toml", ".clippy.toml")),
-        (CheckKind.FORMAT, "cargo fmt --check", ("rustfmt.toml", ".rustfmt.toml")),
-    ),
-    "go.mod": (
-        (CheckKind.TESTS, "go test ./...", ()),
-        (CheckKind.TYPECHECK, "go vet ./...", ()),
-        (CheckKind.LINT, "golangci-lint run", (".golangci.yml", ".golangci.yaml")),
-        (CheckKind.LINT, "go vet ./...", ()),
-    ),
-    "pom.xml": ((CheckKind.TESTS, "mvn -q test", ()),),
-    "*.gradle*": (
-        (CheckKind.TESTS, "./gradlew test", ("gradlew",)),
-        (CheckKind.TESTS, "gradle test", ()),
-    ),
-    "build.sbt": ((CheckKind.TESTS, "sbt test", ()),),
-    "*.sln*": ((CheckKind.TESTS, "dotnet test", ()),),
-    "*.[cf]sproj": ((CheckKind.TESTS, "dotnet test", ()),),
-    "deno.json*": ((CheckKind.TESTS, "deno test", ()),),
-    "pubspec.yaml": ((CheckKind.TESTS, "dart test", ("test",)),),
-    "stack.yaml": ((CheckKind.TESTS, "stack test", ()),),
-    "*.cabal": ((CheckKind.TESTS, "cabal test", ()),),
-    "dune-project": ((CheckKind.TESTS, "dune test", ()),),
-    "project.clj": ((CheckKind.TESTS, "lein test", ("test",)),),
-    "rebar.config": ((CheckKind.TESTS, "rebar3 eunit", ()),),
-    "gleam.toml": ((CheckKind.TESTS, "gleam test", ()),),
-    "build.zig": ((CheckKind.TESTS, "zig build test", ()),),
-    "shard.yml": ((CheckKind.TESTS, "crystal spec", ("spec",)),),
-    "Makefile.PL": ((CheckKind.TESTS, "prove -lr t", ("t",)),),
-    "Build.PL": ((CheckKind.TESTS, "prove -lr t", ("t",)),),
-    "cpanfile": ((CheckKind.TESTS, "prove -lr t", ("t",)),),
-    "meson.build": (
-        (CheckKind.TESTS, "meson setup build && meson test -C build", ("test", "tests")),
-    ),
-    "mix.exs": ((CheckKind.TESTS, "mix test", ()),),
-    "Package.swift": ((CheckKind.TESTS, "swift test", ()),),
-    "Rakefile": ((CheckKind.TESTS, "rake test", ("test",)),),
-    "Gemfile": ((CheckKind.TESTS, "bundle exec rspec", (".rspec", "spec")),),
-    "composer.json": (
-        (CheckKind.TESTS, "vendor/bin/phpunit", ("phpunit.xml", "phpunit.xml.dist")),
-    ),
-    "CMakeLists.txt": (
-        (
-            CheckKind.TESTS,
-            "cmake -B build && cmake --build build && ctest --test-dir build",
-            ("test", "tests"),
-        ),
-    ),
-}
-"""The checks that a manifest, by name or pattern, determines, alone or with one of these beside it; the first of a kind is used."""
+_CMAKE = "cmake -B build && cmake --build build"
+_BY_MANIFEST = (
+    ("Cargo.toml", CheckKind.TESTS, "cargo test", ""),
+    ("Cargo.toml", CheckKind.TYPECHECK, "cargo check", ""),
+    ("Cargo.toml", CheckKind.LINT, "cargo clippy", "clippy.toml .clippy.toml"),
+    ("Cargo.toml", CheckKind.FORMAT, "cargo fmt --check", "rustfmt.toml .rustfmt.toml"),
+    ("go.mod", CheckKind.TESTS, "go test ./...", ""),
+    ("go.mod", CheckKind.TYPECHECK, "go vet ./...", ""),
+    ("go.mod", CheckKind.LINT, "golangci-lint run", ".golangci.yml .golangci.yaml"),
+    ("go.mod", CheckKind.LINT, "go vet ./...", ""),
+    ("pom.xml", CheckKind.TESTS, "mvn -q test", ""),
+    ("*.gradle*", CheckKind.TESTS, "./gradlew test", "gradlew"),
+    ("*.gradle*", CheckKind.TESTS, "gradle test", ""),
+    ("build.sbt", CheckKind.TESTS, "sbt test", ""),
+    ("*.sln* *.[cf]sproj", CheckKind.TESTS, "dotnet test", ""),
+    ("deno.json*", CheckKind.TESTS, "deno test", ""),
+    ("pubspec.yaml", CheckKind.TESTS, "dart test", "test"),
+    ("stack.yaml", CheckKind.TESTS, "stack test", ""),
+    ("*.cabal", CheckKind.TESTS, "cabal test", ""),
+    ("dune-project", CheckKind.TESTS, "dune test", ""),
+    ("project.clj", CheckKind.TESTS, "lein test", "test"),
+    ("rebar.config", CheckKind.TESTS, "rebar3 eunit", ""),
+    ("gleam.toml", CheckKind.TESTS, "gleam test", ""),
+    ("build.zig", CheckKind.TESTS, "zig build test", ""),
+    ("shard.yml", CheckKind.TESTS, "crystal spec", "spec"),
+    ("Makefile.PL Build.PL cpanfile", CheckKind.TESTS, "prove -lr t", "t"),
+    ("meson.build", CheckKind.TESTS, "meson setup build && meson test -C build", "test tests"),
+    ("mix.exs", CheckKind.TESTS, "mix test", ""),
+    ("Package.swift", CheckKind.TESTS, "swift test", ""),
+    ("Rakefile", CheckKind.TESTS, "rake test", "test"),
+    ("Gemfile", CheckKind.TESTS, "bundle exec rspec", ".rspec spec"),
+    ("composer.json", CheckKind.TESTS, "vendor/bin/phpunit", "phpunit.xml phpunit.xml.dist"),
+    ("CMakeLists.txt", CheckKind.TESTS, f"{_CMAKE} && ctest --test-dir build", "test tests"),
+)
+"""The checks that a manifest, by names or patterns, determines, alone or with one of these beside it; the first of a kind is used."""
+_OTHER_MANIFESTS = "pyproject.toml setup.py *requirements*.txt Pipfile package.json GNUmakefile [Mm]akefile [Jj]ustfile"
 
 _PYTHON_TOOLS: dict[CheckKind, tuple[tuple[str, str], ...]] = {
     CheckKind.TESTS: (("pytest", "pytest"),),
@@ -124,14 +108,6 @@ _NODE_TEST_FILE = re.compile(r".*[.-]test\.[cm]?[jt]s|test[.-].*\.[cm]?js|test\.
 _NODE_TEST = re.compile(r"""["']node:test["']""")
 _TSC = {"npm": "npx --no-install", "pnpm": "pnpm exec", "yarn": "yarn exec", "bun": "bun x"}
 MOST_READ = 40
-
-_PROJECT_PARENTS = ("packages", "apps", "libs", "services", "crates", "modules")
-"""Directories of a monorepo that contain projects."""
-_NEVER_PROJECTS = frozenset({
-    "node_modules", "venv", "env", "vendor", "target", "dist", "build", "docs", "examples", "example",
-    "tests", "test", "fixtures", "templates",
-})  # fmt: skip
-MOST_SUB_PROJECTS = 20
 
 
 def checks_of(root: Path, settings: Settings) -> ProjectChecks:
@@ -232,8 +208,7 @@ def detect_checks(files: DirectoryFiles) -> ProjectChecks:
     found = _checks_here(files)
     if found.of(CheckKind.TESTS):
         return found
-    parts = [(path, _checks_here(files.below(path))) for path in _sub_projects(files)]
-    tested = [(path, part) for path, part in parts if part.of(CheckKind.TESTS)]
+    tested = [*_tested_below(files)]
     commands = [
         _in_directory(path, command)
         for path, part in tested
@@ -262,15 +237,17 @@ def _checks_here(files: DirectoryFiles) -> ProjectChecks:
 
 def _manifest_checks(files: DirectoryFiles) -> Iterator[list[CheckCommand]]:
     names = files.names()
-    for pattern, rows in _BY_MANIFEST.items():
-        runner = rows[0][1].split()[0]
-        manifests = tuple(fnmatch.filter(names, pattern)[:1])
-        yield [
-            check(kind, command, runner, file)
-            for kind, command, needs in rows
-            for file in [one for one in needs or manifests if one in names][:1]
-            if manifests
-        ]
+
+    def first(patterns: str) -> str:
+        return next((n for one in patterns.split() for n in fnmatch.filter(names, one)), "")
+
+    for patterns, rows in groupby(_BY_MANIFEST, itemgetter(0)):
+        if manifest := first(patterns):
+            there = [(*row, first(row[3]) if row[3] else manifest) for row in rows]
+            runner = there[0][2].split()[0]
+            yield [
+                check(kind, command, runner, file) for _, kind, command, _, file in there if file
+            ]
 
 
 def _node_checks(files: DirectoryFiles) -> Iterator[CheckCommand]:
@@ -355,14 +332,17 @@ def _file_with(
     return next((path for path in paths if text.search(files.read(path))), "")
 
 
-def _sub_projects(files: DirectoryFiles) -> tuple[str, ...]:
-    known = ("pyproject.toml", "setup.py", "package.json", *_BY_MANIFEST)
+def _tested_below(files: DirectoryFiles) -> Iterator[tuple[str, ProjectChecks]]:
+    known = f"{_OTHER_MANIFESTS} {' '.join(row[0] for row in _BY_MANIFEST)}".split()
     manifest = re.compile("|".join(map(fnmatch.translate, known)))
-    nested = (f"{nest}/{name}" for nest in _PROJECT_PARENTS for name in files.names(nest))
-    named = ((path, path.rpartition("/")[2]) for path in (*files.names(), *nested))
-    paths = (path for path, n in named if not n.startswith(".") and n not in _NEVER_PROJECTS)
-    found = (path for path in paths if any(map(manifest.fullmatch, files.names(path))))
-    return tuple(islice(found, MOST_SUB_PROJECTS))
+    found: list[str] = []
+    for path in files.inner():
+        inside = any(path.startswith(f"{one}/") for one in found)
+        if not inside and any(map(manifest.fullmatch, files.names(path))):
+            part = _checks_here(files.below(path))
+            if part.of(CheckKind.TESTS):
+                found.append(path)
+                yield path, part
 
 
 def _in_directory(path: str, command: CheckCommand) -> CheckCommand:

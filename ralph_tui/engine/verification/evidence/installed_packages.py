@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
-from ralph_tui.engine.verification.detection.directory_files import read_start
+from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles, read_start
 from ralph_tui.engine.verification.evidence.check_names import is_settings, lints
 
-_PROJECT_PARENTS = ("packages", "apps", "libs", "services", "modules")
 _QUOTED_PATH = re.compile(r"""['"](/[^'"\n]+)['"]""")
 _HOLDERS = frozenset({".bin", ".pnpm"})
 """Directories of node_modules whose entries are programs and packages."""
@@ -41,9 +40,9 @@ def editable_paths(root: Path) -> Iterator[Path]:
 
 
 def site_packages(root: Path) -> Iterator[Path]:
-    for name in (".venv", "venv"):
-        for directory in ("", "*/", *(f"{parent}/*/" for parent in _PROJECT_PARENTS)):
-            yield from sorted(root.glob(f"{directory}{name}/lib/python*/site-packages"))
+    for directory in (".", *DirectoryFiles(root).inner()):
+        for name in (".venv", "venv"):
+            yield from sorted(root.glob(f"{directory}/{name}/lib/python*/site-packages"))
 
 
 def installed(root: Path, ignored: Iterable[str]) -> dict[str, str]:
