@@ -8,11 +8,37 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.store.project import Documents, Project
 
 NOW = datetime(2026, 1, 26, 14, 30, tzinfo=UTC)
+
+CALLS = ("open", "write", "fsync", "replace", "rename", "link", "unlink")
+
+
+class Faults:
+    """Makes the Nth of the system calls that change something fail, once, or with all after it: a death."""
+
+    def __init__(
+        self, patch: pytest.MonkeyPatch, nth: int, number: int, *, for_good: bool = False
+    ) -> None:
+        self.left, self.number, self.for_good = nth, number, for_good
+        for name in CALLS:
+            patch.setattr(os, name, self._failing(getattr(os, name)))
+
+    def _failing(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self.left -= 1
+            if self.left == 0 or (self.for_good and self.left < 0):
+                raise OSError(self.number, os.strerror(self.number))
+            return real(*args, **kwargs)
+
+        return call
+
 
 PRELUDE = """
 import sys, time

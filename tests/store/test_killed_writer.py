@@ -2,11 +2,10 @@
 
 import errno
 import json
-import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,27 +17,7 @@ from ralph_tui.store.documents import document_reader, multi_file_commit
 from ralph_tui.store.io.files import write_atomic
 from ralph_tui.store.project import Documents, Project
 from tests.harness.waiting import wait_until
-from tests.store.helpers import count_up, finished, process, read_line, with_tasks
-
-CALLS = ("open", "write", "fsync", "replace", "rename", "link", "unlink")
-
-
-class Faults:
-    """Makes the Nth of the system calls that change something fail, once."""
-
-    def __init__(self, patch: pytest.MonkeyPatch, nth: int, number: int) -> None:
-        self.left, self.number = nth, number
-        for name in CALLS:
-            patch.setattr(os, name, self._failing(getattr(os, name)))
-
-    def _failing(self, real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            self.left -= 1
-            if self.left == 0:
-                raise OSError(self.number, os.strerror(self.number))
-            return real(*args, **kwargs)
-
-        return call
+from tests.store.helpers import Faults, count_up, finished, process, read_line, with_tasks
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """What `git clean -fdx` takes away comes back, and only that."""
 
+import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -18,7 +20,8 @@ from ralph_tui.store.backup.restore import restore_from_mirror
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.journal.journal_location import move_journal
 from ralph_tui.store.project import Project
-from tests.store.helpers import NOW, count_up, with_tasks
+from ralph_tui.store.reset import made_by_ralph, reset
+from tests.store.helpers import NOW, Faults, count_up, with_tasks
 
 
 def tell(project: Project, text: str) -> None:
@@ -134,20 +137,41 @@ def test_a_home_that_cannot_be_written_is_told_once_and_stops_nobody(
     assert "git clean" in told
 
 
-def test_a_restore_that_fails_leaves_no_half_of_a_project(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_reset", [True, False])
+def test_a_restore_killed_at_any_call_is_finished_by_the_next(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+    *,
+    is_reset: bool,
 ) -> None:
     before = worked_on(project).load()
-    shutil.rmtree(project.layout.dot)
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            Path, "rename", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
-        )
-        with pytest.raises(StoreError, match="No space left"):
+    shutil.rmtree(project.layout.specs)
+    if is_reset:
+        reset(project.layout, made_by_ralph(project.layout, (), keep_specs=True), lambda _: None)
+        project.create()
+    else:
+        shutil.rmtree(project.layout.dot)
+    aside = tmp_path_factory.mktemp("aside")
+    places = {aside / "a": project.root, aside / "b": mirror_of(project.root).parent}
+    for kept, place in places.items():
+        shutil.copytree(place, kept, symlinks=True)
+    for nth in range(1, 200):
+        for kept, place in places.items():
+            shutil.rmtree(place)
+            shutil.copytree(kept, place, symlinks=True)
+        with monkeypatch.context() as patch:
+            dying = Faults(patch, nth, errno.EIO, for_good=True)
+            with contextlib.suppress(StoreError, OSError):
+                restore_from_mirror(project.root)
+        with contextlib.suppress(StoreError):  # it says that all is there
             restore_from_mirror(project.root)
-    assert not list(project.root.glob(".ralph*"))
-    restore_from_mirror(project.root)
-    assert project.load() == before
+        assert Project(project.root).load() == before, f"killed at call {nth}"
+        assert project.read_memory() == "hand-off\n"
+        assert [spec.text for spec in project.read_specs()] == ["# What\n"]
+        if dying.left > 0:
+            return
+    pytest.fail("the restore never ran to its end")
 
 
 def test_copies_of_projects_long_gone_are_forgotten(project: Project, tmp_path: Path) -> None:

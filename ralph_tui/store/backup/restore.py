@@ -9,22 +9,18 @@ from pathlib import Path
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.features import is_name
 from ralph_tui.store import project_dir
-from ralph_tui.store.backup.mirror import (
-    COPIED,
-    copy_name,
-    has_work,
-    mirror_of,
-    previous_of,
-)
+from ralph_tui.store.backup.mirror import COPIED, copy_name, has_work, mirror_of, previous_of
+from ralph_tui.store.documents import multi_file_commit
 from ralph_tui.store.io.files import (
     DamagedError,
     explained,
     read_regular,
     sync_directory,
-    write_atomic,
+    write_new,
 )
 from ralph_tui.store.io.strict_json import parse_object
 from ralph_tui.store.layout import Layout, specs_folder
+from ralph_tui.store.lock import write_lock
 
 
 def restore_from_mirror(root: Path) -> tuple[str, ...]:
@@ -53,9 +49,11 @@ def restore_from_mirror(root: Path) -> tuple[str, ...]:
             for one in filter(inside.get, layouts):
                 project_dir.make(one)
         else:
-            for one, copies in inside.items():
-                if _is_bare(one):
-                    restored += _restore_into(one, copies, previous)
+            with write_lock(layout):
+                multi_file_commit.finish(layout, lambda _: None)
+                for one in filter(_is_bare, layouts):
+                    restored += _restore_into(one, inside[one], previous)
+                _restore_journal(layout, layout.dot)
         restored += _restore_outside(layouts, directory)
     if not restored:
         kept = (
@@ -93,7 +91,7 @@ def _copies_inside(layout: Layout, directory: Path) -> dict[Path, Path]:
 
 
 def _restore_into(layout: Layout, copies: Mapping[Path, Path], previous: Path) -> list[Path]:
-    """Restore the missing documents of a feature. The plan is last, because it marks the restore as done."""
+    """Restore the missing documents of a feature, all or none."""
     if not {layout.plan, layout.state} & copies.keys():
         copies = _copies_inside(layout, previous) or copies
     missing = [path for path in copies if not os.path.lexists(path)]
@@ -102,10 +100,8 @@ def _restore_into(layout: Layout, copies: Mapping[Path, Path], previous: Path) -
     for directory in (layout.features, layout.home) if layout.feature else ():
         directory.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
     project_dir.make(layout)
-    for path in sorted(missing, key=lambda path: path == layout.plan):
-        write_atomic(path, copies[path].read_bytes())
-    if not layout.feature:
-        _restore_journal(layout, layout.dot)
+    writes = (multi_file_commit.Write(path, copies[path].read_bytes(), None) for path in missing)
+    multi_file_commit.write(layout, tuple(writes), lambda _: None)
     return missing
 
 
@@ -153,5 +149,5 @@ def _restore_outside(layouts: Sequence[Layout], directory: Path) -> list[Path]:
     missing = sorted(path for path in found if not os.path.lexists(path))
     for path in missing:
         path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(found[path], path)
+        write_new(path, found[path].read_bytes())
     return missing
