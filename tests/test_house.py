@@ -13,7 +13,7 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_262,
-    "ralph_tui/cli": 7_438,
+    "ralph_tui/cli": 7_370,
     "ralph_tui/config": 2_008,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_931,
@@ -24,7 +24,7 @@ MOST_LINES = {
     "ralph_tui/store": 5_567,
     "ralph_tui/tui": 11_856,
     "ralph_tui/vcs": 1_150,
-    "tests": 47_196,
+    "tests": 47_195,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

@@ -38,10 +38,11 @@ from ralph_tui.cli.console import discard_stdout, fail
 from ralph_tui.cli.options import (
     Feature,
     ProjectRoot,
-    add_feature_option,
     chosen_feature,
     examples,
+    in_project,
 )
+from ralph_tui.cli.project_lookup import chosen_project
 from ralph_tui.cli.run.mode import open_here
 from ralph_tui.domain.errors import ExitCode, RalphError
 
@@ -129,12 +130,14 @@ def _no_command(
 ) -> None:
     del version  # its callback has printed it
     if context.invoked_subcommand is None:
-        with chosen_feature(feature):
-            raise typer.Exit(open_here(project_root, init.begin_here))
-    if project_root is not None:
-        _hand_down(context, context.invoked_subcommand, "project_root", str(project_root))
-    if feature is not None:
-        _hand_down(context, context.invoked_subcommand, "feature", feature)
+        with chosen_project(project_root), chosen_feature(feature):
+            raise typer.Exit(open_here(init.begin_here))
+    command = getattr(context.command, "commands", {}).get(context.invoked_subcommand)
+    for option, value in (("project_root", project_root), ("feature", feature)):
+        if value is not None and not _takes(command, option):
+            raise typer.BadParameter(f"`ralph {context.invoked_subcommand}` {_NOT_TAKEN[option]}")
+    context.with_resource(chosen_project(project_root))
+    context.with_resource(chosen_feature(feature))
 
 
 _NOT_TAKEN = {
@@ -143,21 +146,10 @@ _NOT_TAKEN = {
 }
 
 
-def _hand_down(context: typer.Context, name: str, option: str, value: str) -> None:
-    found = _defaults(getattr(context.command, "commands", {}).get(name), option, value)
-    if not found:
-        raise typer.BadParameter(f"`ralph {name}` {_NOT_TAKEN[option]}")
-    known = context.default_map or {}
-    context.default_map = {**known, name: {**known.get(name, {}), **found}}
-
-
-def _defaults(command: object, option: str, value: str) -> dict[str, object]:
-    below = getattr(command, "commands", None)
-    if below is not None:
-        inside = ((name, _defaults(inner, option, value)) for name, inner in below.items())
-        return {name: found for name, found in inside if found}
-    names = {parameter.name for parameter in getattr(command, "params", ())}
-    return {option: value} if option in names else {}
+def _takes(command: object, option: str) -> bool:
+    names = (parameter.name for parameter in getattr(command, "params", ()))
+    below = getattr(command, "commands", {}).values()
+    return option in names or any(_takes(inner, option) for inner in below)
 
 
 @app.command("help", epilog=examples("ralph help build"))
@@ -173,14 +165,15 @@ def _help(
 for commands in (
     *(run.app, status.app, history.app, history.reports, attach.app),
     *(control.app, tasks.app, exchange.app, limits.app),
-    *(answer.app, memory.app, verify.app, archive.app, reset.app, doctor.app),
-    *(serve.app, serve.programs),
+    *(answer.app, memory.app, verify.app, archive.app, reset.app, doctor.app, serve.app),
 ):
-    app.add_typer(add_feature_option(commands))
+    app.add_typer(in_project(commands))
 for commands in (
-    *(demo.app, init.app, feature.app, config.app, guard.app),
+    *(reset.whole, init.app, feature.app, config.app, guard.app),
     *(build_tools.app, build_tools.deps),
 ):
+    app.add_typer(in_project(commands, of_feature=False))
+for commands in (demo.app, serve.programs):
     app.add_typer(commands)
 
 

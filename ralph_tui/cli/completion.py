@@ -33,11 +33,12 @@ def _offered(found: Iterable[tuple[str, str]], incomplete: str) -> Offers:
 
 
 def _root(context: typer.Context) -> Path | None:
-    from ralph_tui.cli.project_lookup import project_directory
+    from ralph_tui.cli.project_lookup import chosen_project, project_directory
 
     given = context.params.get("project_root")
     try:
-        return project_directory(Path(given) if given else None)
+        with chosen_project(Path(given) if given else None):
+            return project_directory()
     except RalphError:
         return None
 

@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _open() -> int:
     from ralph_tui.cli.run.mode import open_here
 
-    return open_here(None, _begin)
+    return open_here(_begin)
 
 
 def _begin(_: Path) -> int:
@@ -70,7 +70,7 @@ def _begin(_: Path) -> int:
 def _print_status(*, as_json: bool = False) -> int:
     from ralph_tui.cli.status_report import print_status
 
-    print_status(None, as_json=as_json)
+    print_status(as_json=as_json)
     return int(ExitCode.COMPLETE)
 
 

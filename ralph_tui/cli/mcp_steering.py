@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from pydantic import Field, JsonValue, ValidationError, create_model
@@ -10,6 +9,7 @@ from typer.models import ArgumentInfo
 
 from ralph_tui.cli.commands import answer, control, status, tasks
 from ralph_tui.cli.console import captured
+from ralph_tui.cli.options import call_with, parameters_of
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.tool_calls import ToolAnswer
@@ -41,7 +41,7 @@ class _Tool(NamedTuple):
     @property
     def arguments(self) -> type[Model]:
         """The model of the offered parameters. Words of a command line are one text."""
-        parameters = inspect.signature(self.command, eval_str=True).parameters
+        parameters = parameters_of(self.command)
         fields: dict[str, Any] = {}
         for name, about in self.offers.items():
             kind, option = get_args(parameters[name].annotation)
@@ -114,14 +114,14 @@ def tool_specs() -> tuple[ToolSpec, ...]:
     return tuple(specs)
 
 
-def answer_call(root: Path | None, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
+def answer_call(name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
     tool = _TOOLS.get(name)
     if tool is None:
         return ToolAnswer(text=f"There is no tool {name!r}: {', '.join(_TOOLS)}.", is_error=True)
     try:
         given = dict(tool.arguments.model_validate(dict(arguments)))
         with captured() as printed:
-            tool.command(**given, **tool.fixed, project_root=root)
+            call_with(tool.command, {**given, **tool.fixed})
         return ToolAnswer(text="".join(printed).rstrip())
     except ValidationError as error:
         wrong = error.errors(include_url=False)[0]

@@ -3,13 +3,14 @@
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ralph_tui.cli import completion
+from ralph_tui.cli.project_lookup import chosen_project
 
 ProjectRoot = Annotated[
     Path | None,
@@ -154,7 +155,6 @@ class RunOptions:
             "--verbose", "-v", help="Also print the output of tools and checks, as the screen does."
         ),
     ] = False
-    project_root: ProjectRoot = None
 
 
 @dataclass(frozen=True)
@@ -171,6 +171,24 @@ class BuildOptions(RunOptions):
     ] = None
 
 
+@dataclass(frozen=True)
+class FromOptions:
+    """The options of `ralph init` that belong to `--from`."""
+
+    no_plan: Annotated[
+        bool, typer.Option("--no-plan", help="With --from: only save a text as a spec.")
+    ] = False
+    ask: Annotated[
+        bool,
+        typer.Option(
+            "--ask", help="With --from: let the model ask questions and write specs first."
+        ),
+    ] = False
+    model: Annotated[str | None, model_option("With --from: the model that plans.")] = None
+    max_cost: Annotated[float | None, cost_option("With --from: the maximum cost.")] = None
+    yes: Annotated[bool, yes_option("Do not ask before writing, or about the cost.")] = False
+
+
 @contextmanager
 def chosen_feature(given: str | None) -> Iterator[None]:
     """Make this process work on the feature that the command line names, if any."""
@@ -183,58 +201,56 @@ def chosen_feature(given: str | None) -> Iterator[None]:
         yield
 
 
-def add_feature_option(app: typer.Typer) -> typer.Typer:
-    """Add `--feature` to every command of this tree that works on a project; return the same tree."""
+def in_project(app: typer.Typer, *, of_feature: bool = True) -> typer.Typer:
+    """Complete the commands of this tree, which work on a project; return the same tree.
+
+    Each gets `--project-root` and, unless it works on the whole project, `--feature`. A parameter that is a dataclass
+    becomes an option for each of its fields.
+    """
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            add_feature_option(group.typer_instance)
+            in_project(group.typer_instance, of_feature=of_feature)
     for command in app.registered_commands:
-        run = command.callback
-        if run is not None and "project_root" in _parameters(run) and run.__name__ != "restore":
-            command.callback = _with_feature_option(run)
+        if command.callback is not None:
+            command.callback = _completed(command.callback, of_feature=of_feature)
     return app
 
 
-def _parameters(command: Callable[..., object]) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(command, eval_str=True).parameters)
+def parameters_of(command: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a command by name, with the fields of its groups of options."""
+    found: dict[str, inspect.Parameter] = {}
+    for name, own in inspect.signature(command, eval_str=True).parameters.items():
+        found |= parameters_of(own.annotation) if _is_group(own) else {name: own}
+    return found
 
 
-def _with_feature_option(command: Callable[..., object]) -> Callable[..., object]:
-    option = inspect.Parameter(
-        "feature", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Feature
-    )
-    own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in _parameters(command).values()]
-
-    def call(*, feature: str | None = None, **given: object) -> object:
-        with chosen_feature(feature):
-            return command(**given)
-
-    return _with_parameters(command, call, [*own, option])
+def _is_group(parameter: inspect.Parameter) -> bool:
+    return is_dataclass(parameter.annotation)
 
 
-def _with_parameters(
-    command: Callable[..., object],
-    call: Callable[..., object],
-    parameters: list[inspect.Parameter],
-) -> Callable[..., object]:
+def call_with(command: Callable[..., object], given: dict[str, object]) -> object:
+    """Call a command with a value for each of these parameters."""
+    for name, own in inspect.signature(command, eval_str=True).parameters.items():
+        if _is_group(own):
+            names = [field.name for field in fields(own.annotation) if field.name in given]
+            given[name] = own.annotation(**{field: given.pop(field) for field in names})
+    return command(**given)
+
+
+def _completed(command: Callable[..., object], *, of_feature: bool) -> Callable[..., object]:
+    kinds = {"project_root": ProjectRoot, **({"feature": Feature} if of_feature else {})}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    common = [
+        inspect.Parameter(name, keyword, default=None, annotation=kind)
+        for name, kind in kinds.items()
+    ]
+    parameters = [*(p.replace(kind=keyword) for p in parameters_of(command).values()), *common]
+
+    def call(*, project_root: Path | None, feature: str | None = None, **given: object) -> object:
+        with chosen_project(project_root), chosen_feature(feature):
+            return call_with(command, given)
+
     call.__name__, call.__doc__ = command.__name__, command.__doc__
     call.__annotations__ = {p.name: p.annotation for p in parameters}
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect reads; mypy has no such field
     return call
-
-
-def takes_run_options(command: Callable[..., None]) -> Callable[..., object]:
-    own = inspect.signature(command, eval_str=True).parameters
-    kind: type[RunOptions] = own["options"].annotation
-    names = [field.name for field in fields(kind)]
-    spread = inspect.signature(kind, eval_str=True).parameters
-    parameters = [
-        *(own[name] for name in own if name != "options"),
-        *(spread[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in names),
-    ]
-
-    def call(**given: object) -> None:
-        options = kind(**{name: given.pop(name) for name in names})  # type: ignore[arg-type]  # Typer converted them by the same annotations
-        command(**given, options=options)
-
-    return _with_parameters(command, call, parameters)

@@ -1,6 +1,8 @@
 """Finds the project that a command is about."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,26 @@ if TYPE_CHECKING:
     from ralph_tui.store.project import Project
 
 
-def start_directory(given: Path | None) -> Path:
+_named: list[Path] = []
+"""The directories that command lines named, the latest last."""
+
+
+@contextmanager
+def chosen_project(root: Path | None) -> Iterator[None]:
+    """Make this process work on the project that the command line names, if any."""
+    _named.extend(given := () if root is None else (root,))
+    try:
+        yield
+    finally:
+        del _named[len(_named) - len(given) :]
+
+
+def named_project() -> Path | None:
+    return _named[-1] if _named else None
+
+
+def start_directory() -> Path:
+    given = named_project()
     try:
         directory = Path(os.path.realpath(given or Path.cwd()))
     except OSError as error:  # the current directory was deleted
@@ -30,28 +51,21 @@ def start_directory(given: Path | None) -> Path:
     return directory
 
 
-def find_project(given: Path | None) -> "Project":
+def find_project(feature: str | None = None) -> "Project":
+    """Return the project, with the feature that this process works on or another one."""
     from ralph_tui.store.project import Project
 
-    directory = start_directory(given)
-    # A given directory is the project itself; its parents are not searched.
-    return Project.find(directory) if given is None else Project(directory)
+    directory = start_directory()
+    # A named directory is the project itself; its parents are not searched.
+    return Project.find(directory, feature) if not _named else Project(directory, feature)
 
 
-def find_root(given: Path | None) -> Path:
-    """Return the project directory, regardless of the chosen feature."""
-    from ralph_tui.store.project import Project
-
-    directory = start_directory(given)
-    return Project.find(directory, "").root if given is None else Project(directory, "").root
-
-
-def project_directory(given: Path | None) -> Path:
+def project_directory() -> Path:
     """Return the directory for a command that works without a project: that of the project if there is one."""
     from ralph_tui.store.project_root import nearest
 
-    directory = start_directory(given)
-    return directory if given is not None else nearest(directory) or directory
+    directory = start_directory()
+    return directory if _named else nearest(directory) or directory
 
 
 def read_project(project: "Project") -> "Documents":
@@ -75,7 +89,7 @@ def owner_of(project: "Project") -> "Owner | None":
     return LoopLock(project.layout).feature_owner()
 
 
-def controls_of(given: Path | None) -> "Controls":
+def open_controls() -> "Controls":
     from ralph_tui.engine.control.controls import Controls
 
-    return Controls(find_project(given).root, tell=note)
+    return Controls(find_project().root, tell=note)

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 SHOWN_SESSIONS = 10
 
 
-def print_status(root: Path | None, *, verbose: bool = False, as_json: bool = False) -> None:
-    project = find_project(root)
+def print_status(*, verbose: bool = False, as_json: bool = False) -> None:
+    project = find_project()
     documents, owner = read_project(project), owner_of(project)
     sessions = project.read_sessions()[-SHOWN_SESSIONS:] if verbose else ()
     if as_json:

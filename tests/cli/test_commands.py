@@ -270,14 +270,6 @@ def test_build_commands_pass_arguments_and_status_on(project: Path) -> None:
     assert (missing.returncode, "no type checker" in missing.stderr) == (3, True)
 
 
-def test_build_commands_run_what_the_project_has(project: Path) -> None:
-    scripts = {"test": "true && echo tested", "lint": "exit 4"}
-    (project / "package.json").write_text(json.dumps({"scripts": scripts}), encoding="utf-8")
-    done = ralph("test", cwd=project)
-    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["tested"])
-    assert inside("lint", cwd=project).returncode == 4
-
-
 @pytest.mark.long
 def test_dependencies_go_through_uv(project: Path, tmp_path: Path) -> None:
     fake = tmp_path / "uv"

@@ -90,14 +90,15 @@ def test_a_client_and_a_browser_see_the_feature_that_is_named(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said("feature", "new", "login", cwd=root)
-    added = answer_call(root, "add", {"text": "Draw the form"})
+    monkeypatch.chdir(root)
+    added = answer_call("add", {"text": "Draw the form"})
     assert not added.is_error
     with pinned_feature(""):
-        assert not answer_call(root, "inject", {"text": "Use sqlite"}).is_error
-        listed = answer_call(root, "tasks", {}).text
+        assert not answer_call("inject", {"text": "Use sqlite"}).is_error
+        listed = answer_call("tasks", {}).text
     assert [line.split()[1] for line in listed.splitlines()[1:]] == ["task-1", "task-2"]
     assert ids("tasks", "-f", "login", cwd=root) == ["task-001"]
-    assert json.loads(answer_call(root, "status", {}).text)["feature"] == "login"
+    assert json.loads(answer_call("status", {}).text)["feature"] == "login"
     assert [len(Project(root, name).load().pending) for name in ("", "login")] == [1, 0]
 
     served: list[Sequence[str]] = []

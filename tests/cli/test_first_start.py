@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.cli.project_lookup import start_directory
 from ralph_tui.cli.run import mode
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
@@ -15,8 +16,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Collect the projects that were opened instead of opening them."""
     found: list[Path] = []
 
-    def open_project(directory: Path) -> int:
-        found.append(directory)
+    def open_project() -> int:
+        found.append(start_directory())
         return 0
 
     monkeypatch.setattr(mode, "open_project", open_project)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ralph_tui.cli.mcp_steering import answer_call, tool_specs
+from ralph_tui.cli.project_lookup import chosen_project
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.io.files import utc_now
@@ -38,7 +39,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def call(root: Path, name: str, *, fails: bool = False, **given: Any) -> str:
-    answer = answer_call(root, name, given)
+    with chosen_project(root):
+        answer = answer_call(name, given)
     assert answer.is_error is fails, answer.text
     return answer.text
 

@@ -239,17 +239,6 @@ def test_no_lock_makes_up_a_project(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_locks_are_private(project: Project) -> None:
-    old = os.umask(0)
-    try:
-        project.transact(count_up)
-        LoopLock(project.layout).acquire("new")
-    finally:
-        os.umask(old)
-    for path in (project.layout.lock, project.layout.write_lock):
-        assert path.stat().st_mode & 0o777 == 0o600
-
-
 def test_unknown_fields_of_an_owner_are_no_obstacle() -> None:
     owner = Owner.model_validate({"pid": 1, "host": "h", "since": NOW, "future": True})
     assert owner.run_id == ""

@@ -1,15 +1,14 @@
 """`ralph answer`, `approve` and `reject`: answer the loop's questions, even while no loop runs."""
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from ralph_tui.cli.completion import open_questions
 from ralph_tui.cli.console import out, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
-from ralph_tui.cli.project_lookup import controls_of, find_project, owner_of
+from ralph_tui.cli.options import AsJson, examples
+from ralph_tui.cli.project_lookup import find_project, open_controls, owner_of
 
 if TYPE_CHECKING:
     from ralph_tui.domain.documents.questions import AskedQuestion
@@ -49,14 +48,13 @@ def answer(
         bool,
         typer.Option("--decline", help="Leave the decision to the model. A permission is denied."),
     ] = False,
-    project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer an open question or permission, or list them."""
     from ralph_tui.cli.run.inputs import MAX_ANSWER, given_answer, one_text
     from ralph_tui.domain.permissions import answer_text
 
-    controls = controls_of(project_root)
+    controls = open_controls()
     questions = controls.open_questions()
     if not question_id:
         _list(questions, as_json=as_json)
@@ -72,11 +70,11 @@ def answer(
 
 
 @app.command(epilog=examples("ralph approve"))
-def approve(project_root: ProjectRoot = None) -> None:
+def approve() -> None:
     """Approve the specs, the plan or the result."""
-    decided = controls_of(project_root).decide(approved=True, by=BY)
+    decided = open_controls().decide(approved=True, by=BY)
     out(f"Approved: {_about(decided)}{f' ({decided.summary})' if decided.summary else ''}.")
-    _hint_if_idle(project_root)
+    _hint_if_idle()
 
 
 @app.command(epilog=examples('ralph reject --reason "The report lacks a total"'))
@@ -87,12 +85,11 @@ def reject(
             "--reason", "-r", metavar="TEXT", help="What is wrong. The model works on it next."
         ),
     ] = "",
-    project_root: ProjectRoot = None,
 ) -> None:
     """Reject the specs, the plan or the result, and say why."""
-    decided = controls_of(project_root).decide(approved=False, reason=reason, by=BY)
+    decided = open_controls().decide(approved=False, reason=reason, by=BY)
     out(f"Rejected: {_about(decided)}: {decided.reason}")
-    _hint_if_idle(project_root)
+    _hint_if_idle()
 
 
 def _about(decided: "Approval") -> str:
@@ -101,8 +98,8 @@ def _about(decided: "Approval") -> str:
     return DECISIONS[decided.kind]
 
 
-def _hint_if_idle(project_root: Path | None) -> None:
-    if owner_of(find_project(project_root)) is None:
+def _hint_if_idle() -> None:
+    if owner_of(find_project()) is None:
         out("No loop is running; `ralph run` continues from here.")
 
 

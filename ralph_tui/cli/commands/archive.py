@@ -6,8 +6,8 @@ import typer
 
 from ralph_tui.cli.completion import features
 from ralph_tui.cli.console import note, out, out_json, out_table
-from ralph_tui.cli.options import AsJson, ProjectRoot, chosen_feature, examples
-from ralph_tui.cli.project_lookup import find_project, find_root
+from ralph_tui.cli.options import AsJson, chosen_feature, examples
+from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.domain.formatting import plural
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ def archive(
     ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the archives.")] = False,
     as_json: AsJson = False,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Archive the plan.
 
@@ -44,10 +43,13 @@ def archive(
     if listed:
         if complete or name:
             raise typer.BadParameter("--list takes nothing else; it lists every archive.")
-        _list(find_root(project_root), as_json=as_json)
+        _list(find_project("").root, as_json=as_json)
         return
     with chosen_feature(name):
-        written = _write(project_root, complete=complete)
+        from ralph_tui.engine.control.archiving import archive_by_hand
+        from ralph_tui.store.io.files import utc_now
+
+        written = archive_by_hand(find_project(), utc_now(), complete=complete)
     if as_json:
         out_json(_json(written))
     elif complete:
@@ -55,13 +57,6 @@ def archive(
         out(f"Archived {tasks} in .ralph/archive/{written.name}, and took them out of the plan.")
     else:
         out(f"Archived {plural(written.tasks_total, 'task')} in .ralph/archive/{written.name}.")
-
-
-def _write(project_root: "Path | None", *, complete: bool) -> "ArchiveSummary":
-    from ralph_tui.engine.control.archiving import archive_by_hand
-    from ralph_tui.store.io.files import utc_now
-
-    return archive_by_hand(find_project(project_root), utc_now(), complete=complete)
 
 
 def _list(root: "Path", *, as_json: bool) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from ralph_tui.cli.console import note
-from ralph_tui.cli.options import Headless, Json, ProjectRoot, examples
-from ralph_tui.cli.project_lookup import find_project
+from ralph_tui.cli.options import Headless, Json, examples
+from ralph_tui.cli.project_lookup import chosen_project, find_project
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ def attach(
     *,
     as_json: Json = False,
     headless: Headless = False,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Follow a loop that runs in another process.
 
@@ -37,7 +36,7 @@ def attach(
     from ralph_tui.cli.run.mode import open_project
     from ralph_tui.store.lock import LoopLock
 
-    project = find_project(project_root)
+    project = find_project()
     owner = LoopLock(project.layout).owner()
     if owner is None:
         raise RalphError(
@@ -52,7 +51,8 @@ def attach(
             "`ralph attach` without `-f` follows it.",
         )
     if not (as_json or headless or no_screen()):
-        raise typer.Exit(open_project(project.root))
+        with chosen_project(project.root):
+            raise typer.Exit(open_project())
     from ralph_tui.cli.printer import json_printer, line_printer
     from ralph_tui.store.journal.journal import last_run
 

@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.options import examples
 from ralph_tui.cli.project_lookup import project_directory
 from ralph_tui.domain.errors import SetupError
 
@@ -26,48 +26,48 @@ deps = typer.Typer(
 
 
 @app.command("test", context_settings=_PASS_ON, epilog=examples("ralph test -- -k parser"))
-def run_tests(context: typer.Context, project_root: ProjectRoot = None) -> None:
+def run_tests(context: typer.Context) -> None:
     """Run the project's tests.
 
     The command is `build.test_command`, or the one that `ralph doctor` shows. Further arguments are passed on.
     """
-    _check("tests", context.args, project_root)
+    _check("tests", context.args)
 
 
 @app.command(context_settings=_PASS_ON, epilog=examples("ralph lint"))
-def lint(context: typer.Context, project_root: ProjectRoot = None) -> None:
+def lint(context: typer.Context) -> None:
     """Run the project's linter.
 
     The command is `build.lint_command`, or the one that `ralph doctor` shows. Further arguments are passed on.
     """
-    _check("lint", context.args, project_root)
+    _check("lint", context.args)
 
 
 @app.command(context_settings=_PASS_ON, epilog=examples("ralph typecheck"))
-def typecheck(context: typer.Context, project_root: ProjectRoot = None) -> None:
+def typecheck(context: typer.Context) -> None:
     """Run the project's type checker.
 
     The command is `build.typecheck_command`, or the one that `ralph doctor` shows. Further arguments are passed on.
     """
-    _check("typecheck", context.args, project_root)
+    _check("typecheck", context.args)
 
 
 @deps.command(epilog=examples("ralph deps add --dev hypothesis"))
-def add(packages: Packages, *, dev: Dev = False, project_root: ProjectRoot = None) -> None:
+def add(packages: Packages, *, dev: Dev = False) -> None:
     """Add packages to the dependencies."""
-    _uv(project_root, "add", *(["--dev"] if dev else []), "--", *packages)
+    _uv("add", *(["--dev"] if dev else []), "--", *packages)
 
 
 @deps.command(epilog=examples("ralph deps remove hypothesis"))
-def remove(packages: Packages, *, dev: Dev = False, project_root: ProjectRoot = None) -> None:
+def remove(packages: Packages, *, dev: Dev = False) -> None:
     """Remove packages from the dependencies."""
-    _uv(project_root, "remove", *(["--dev"] if dev else []), "--", *packages)
+    _uv("remove", *(["--dev"] if dev else []), "--", *packages)
 
 
 @deps.command(epilog=examples("ralph deps sync"))
-def sync(project_root: ProjectRoot = None) -> None:
+def sync() -> None:
     """Install the locked dependencies."""
-    _uv(project_root, "sync")
+    _uv("sync")
 
 
 _MISSING = {
@@ -77,12 +77,12 @@ _MISSING = {
 }
 
 
-def _check(name: str, more: list[str], project_root: Path | None) -> None:
+def _check(name: str, more: list[str]) -> None:
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.verification.check_commands import CheckKind
     from ralph_tui.engine.verification.detection.project_checks import checks_of
 
-    root = project_directory(project_root)
+    root = project_directory()
     checks = checks_of(root, load_settings(root))
     kind = CheckKind(name)
     found = checks.of(kind)
@@ -106,9 +106,9 @@ def _check(name: str, more: list[str], project_root: Path | None) -> None:
     raise typer.Exit(0)
 
 
-def _uv(project_root: Path | None, *words: str) -> NoReturn:
+def _uv(*words: str) -> NoReturn:
     try:
-        raise typer.Exit(_call(["uv", *words], project_directory(project_root)))
+        raise typer.Exit(_call(["uv", *words], project_directory()))
     except FileNotFoundError as error:
         raise _no_uv() from error
 

@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.completion import setting_names
 from ralph_tui.cli.console import agreed, note, out, out_json, out_table
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples, yes_option
+from ralph_tui.cli.options import AsJson, examples, yes_option
 from ralph_tui.cli.project_lookup import find_project, project_directory
 from ralph_tui.domain.formatting import plural
 
@@ -18,7 +18,7 @@ app = typer.Typer(name="config", help="Show and change the settings.", rich_mark
 
 
 @app.command(epilog=examples("ralph config show"))
-def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
+def show(*, as_json: AsJson = False) -> None:
     """Print every setting by topic, with its value and source.
 
     References to environment variables are shown as written.
@@ -30,7 +30,7 @@ def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     from ralph_tui.config.template import plain_value, yaml_value
     from ralph_tui.engine.control.change_settings import values_and_sources
 
-    root = project_directory(project_root)
+    root = project_directory()
     found = values_and_sources(root)
     if as_json:
         out_json(
@@ -66,12 +66,11 @@ def set_value(
             help="The new value. Write a list as [one, two].",
         ),
     ],
-    project_root: ProjectRoot = None,
 ) -> None:
     """Change a setting in the project's file, keeping its comments."""
     from ralph_tui.engine.control.change_settings import change_setting
 
-    changed = change_setting(find_project(project_root).root, key, value)
+    changed = change_setting(find_project().root, key, value)
     out(f"{key} = {changed.value}  ({changed.path})")
     if changed.stronger:
         note(f"{changed.stronger} overrides this value while it is set.")
@@ -91,7 +90,6 @@ def import_settings(
     *,
     yes: Annotated[bool, yes_option("Do not ask before importing.")] = False,
     as_json: AsJson = False,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Import the settings of another loop.
 
@@ -100,7 +98,7 @@ def import_settings(
     """
     from ralph_tui.engine.control.config_import import ConfigImport
 
-    importing = ConfigImport(find_project(project_root), file)
+    importing = ConfigImport(find_project(), file)
     preview = importing.preview
     if not as_json:
         _show_import(preview)

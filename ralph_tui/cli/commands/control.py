@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import out
-from ralph_tui.cli.options import ProjectRoot, examples
-from ralph_tui.cli.project_lookup import controls_of
+from ralph_tui.cli.options import examples
+from ralph_tui.cli.project_lookup import open_controls
 
 if TYPE_CHECKING:
     from ralph_tui.domain.project_state import StopMode
@@ -15,28 +15,27 @@ app = typer.Typer()
 
 
 @app.command(epilog=examples("ralph pause"))
-def pause(project_root: ProjectRoot = None) -> None:
+def pause() -> None:
     """Pause the loop after this iteration. Repeat the command to pause at once."""
-    out(f"The loop pauses {_when(controls_of(project_root).pause())}. `ralph resume` continues.")
+    out(f"The loop pauses {_when(open_controls().pause())}. `ralph resume` continues.")
 
 
 @app.command(epilog=examples("ralph resume"))
-def resume(project_root: ProjectRoot = None) -> None:
+def resume() -> None:
     """Resume a paused loop, or withdraw a pending pause."""
-    controls_of(project_root).resume()
+    open_controls().resume()
     out("The loop continues.")
 
 
 @app.command(epilog=examples("ralph stop --now"))
 def stop(
     *,
-    project_root: ProjectRoot = None,
     now: Annotated[
         bool, typer.Option("--now", help="Stop without waiting for the iteration to end.")
     ] = False,
 ) -> None:
     """Stop the loop after this iteration. Repeat the command to stop at once."""
-    out(f"The loop stops {_when(controls_of(project_root).stop(now=now))}.")
+    out(f"The loop stops {_when(open_controls().stop(now=now))}.")
 
 
 @app.command(
@@ -52,7 +51,6 @@ def inject(
     ],
     *,
     now: Annotated[bool, typer.Option("--now", help="Send it to the running session.")] = False,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Give guidance to the next or the current iteration.
 
@@ -60,7 +58,7 @@ def inject(
     """
     from ralph_tui.cli.run.inputs import read_guidance
 
-    controls = controls_of(project_root)
+    controls = open_controls()
     controls.inject(read_guidance(text), now=now)
     if now and controls.has_loop:
         out("The running session gets it as soon as possible.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import note, out, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import AsJson, examples
 from ralph_tui.cli.project_lookup import find_project, start_directory
 from ralph_tui.domain.errors import ExitCode, SetupError
 
@@ -22,7 +22,6 @@ app = typer.Typer()
 @app.command(epilog=examples("ralph doctor", "ralph doctor --try", "ralph doctor --end-strays"))
 def doctor(
     *,
-    project_root: ProjectRoot = None,
     as_json: AsJson = False,
     tries: Annotated[
         bool,
@@ -42,12 +41,12 @@ def doctor(
     from ralph_tui.cli.doctor.check_trial import print_findings
     from ralph_tui.cli.doctor.checks import examine, orphans_of
 
-    if end_strays and (left := orphans_of(start_directory(project_root))):
+    if end_strays and (left := orphans_of(start_directory())):
         from ralph_tui.engine.safety import processes
 
         processes.end_orphans(left)
         note(f"{processes.described(left)} Ended.")
-    findings = tuple(examine(start_directory(project_root), tries=tries))
+    findings = tuple(examine(start_directory(), tries=tries))
     if as_json:
         out_json([vars(finding) for finding in findings])
     else:
@@ -63,7 +62,6 @@ def notify(
         bool,
         typer.Option("--test", help="Send a test notification now."),
     ] = False,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Show where notifications go, or send a test.
 
@@ -73,7 +71,7 @@ def notify(
     from ralph_tui.config.load import load_settings
     from ralph_tui.engine.run.webhook import webhook_of
 
-    root = find_project(project_root).root
+    root = find_project().root
     settings = load_settings(root)
     webhook = webhook_of(settings.notify.webhook, os.environ)
     if not settings.notify.commands and webhook is None:

@@ -6,8 +6,8 @@ import typer
 
 from ralph_tui.cli.completion import features
 from ralph_tui.cli.console import note, out, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, chosen_feature, examples, yes_option
-from ralph_tui.cli.project_lookup import controls_of, find_project, find_root
+from ralph_tui.cli.options import AsJson, chosen_feature, examples, yes_option
+from ralph_tui.cli.project_lookup import find_project, open_controls
 from ralph_tui.cli.run.import_dialog import ask, finish, show
 from ralph_tui.domain.errors import RalphError
 
@@ -70,7 +70,6 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
         ),
     ] = None,
     as_json: AsJson = False,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Import another tool's plan into this one.
 
@@ -83,9 +82,9 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
     from ralph_tui.engine.run.plan_import import PlanImport, check_claims, evidence_of
     from ralph_tui.interop.formats import ImportOptions
 
-    target = _TargetFeature(into, project_root)
+    target = _TargetFeature(into)
     with chosen_feature(UNNAMED if target.is_new else into):
-        controls = controls_of(project_root)
+        controls = open_controls()
         settings = load_settings(controls.root)
         importing = PlanImport(controls, settings, into_new=target.name if target.is_new else None)
         preview = importing.look(source, form, ImportOptions(by=by, tag=tag))
@@ -102,7 +101,7 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
     target.create(controls.root)
     with chosen_feature(into):
         if target.is_new:
-            importing.made(controls_of(project_root))
+            importing.made(open_controls())
         results = (
             check_claims(controls.root, settings, importing.claimed(preview), _report_check)
             if check
@@ -118,7 +117,7 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
 class _TargetFeature:
     """The feature that an import goes into, if one was named. It may have to be created."""
 
-    def __init__(self, name: str | None, project_root: "Path | None") -> None:
+    def __init__(self, name: str | None) -> None:
         self.name = ""
         self.is_new = False
         if name is None:
@@ -127,7 +126,7 @@ class _TargetFeature:
         from ralph_tui.store.feature_folders import Features
 
         self.name = named_feature(name)
-        known = Features(find_root(project_root))
+        known = Features(find_project("").root)
         self.is_new = bool(self.name) and self.name not in known.names
         if self.is_new:
             known.require_new(self.name)
@@ -168,7 +167,6 @@ def export(
         ),
     ] = None,
     as_json: AsJson = False,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Write the plan's progress into another tool's file.
 
@@ -177,7 +175,7 @@ def export(
     """
     from ralph_tui.engine.control.plan_export import export_plan, unfollow
 
-    project = find_project(project_root)
+    project = find_project()
     if follow is False:
         name = unfollow(project, file)
         if as_json:

@@ -8,11 +8,9 @@ import typer
 from ralph_tui.cli.completion import features as offered
 from ralph_tui.cli.console import out, out_json, out_table
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
-from ralph_tui.cli.project_lookup import find_root
+from ralph_tui.cli.project_lookup import chosen_project, find_project
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ralph_tui.domain.features import FeatureSummary
 
 app = typer.Typer(
@@ -27,26 +25,28 @@ def feature(
     context: typer.Context, *, project_root: ProjectRoot = None, as_json: AsJson = False
 ) -> None:
     """List the features, or run one of the commands."""
-    if context.invoked_subcommand is not None:
-        context.obj = project_root
-        return
-    _show(find_root(project_root), as_json=as_json)
+    context.with_resource(chosen_project(project_root))
+    if context.invoked_subcommand is None:
+        list_features(as_json=as_json)
 
 
 @app.command("list", epilog=examples("ralph feature list", "ralph feature list --json"))
-def list_features(
-    context: typer.Context, *, project_root: ProjectRoot = None, as_json: AsJson = False
-) -> None:
+def list_features(*, as_json: AsJson = False) -> None:
     """List the features, like `ralph feature` alone."""
-    _show(_root(context, project_root), as_json=as_json)
+    from ralph_tui.store.feature_folders import Features
+
+    found = Features(find_project("").root).summaries()
+    if as_json:
+        out_json({"features": [_json(summary) for summary in found]})
+    elif not found:
+        out("This project has one plan. `ralph feature new NAME` makes a feature beside it.")
+    else:
+        _table(found)
 
 
 @app.command(epilog=examples("ralph feature new login"))
 def new(
-    context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The feature's name.")],
-    *,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Create a feature and choose it.
 
@@ -54,7 +54,7 @@ def new(
     """
     from ralph_tui.engine.control.feature_control import make_feature
 
-    chosen = make_feature(_root(context, project_root), name)
+    chosen = make_feature(find_project("").root, name)
     out(f"Created the feature {name}. Its specs go into specs/{name}/.")
     if chosen:
         out("Commands work on it from now on. `ralph feature` lists all features.")
@@ -64,7 +64,6 @@ def new(
 
 @app.command(epilog=examples("ralph feature use login", "ralph feature use ."))
 def use(
-    context: typer.Context,
     name: Annotated[
         str,
         typer.Argument(
@@ -73,8 +72,6 @@ def use(
             autocompletion=offered,
         ),
     ],
-    *,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Choose the feature that commands work on.
 
@@ -84,29 +81,12 @@ def use(
     from ralph_tui.store.feature_choice import named_feature
 
     chosen = named_feature(name)
-    choose_feature(_root(context, project_root), chosen)
+    choose_feature(find_project("").root, chosen)
     out(
         f"Commands work on {chosen} from now on."
         if chosen
         else "Commands work on the plan without a name from now on."
     )
-
-
-def _root(context: typer.Context, given: "Path | None") -> "Path":
-    return find_root(given or context.obj)
-
-
-def _show(root: "Path", *, as_json: bool) -> None:
-    from ralph_tui.store.feature_folders import Features
-
-    found = Features(root).summaries()
-    if as_json:
-        out_json({"features": [_json(summary) for summary in found]})
-        return
-    if not found:
-        out("This project has one plan. `ralph feature new NAME` makes a feature beside it.")
-        return
-    _table(found)
 
 
 def _table(found: "tuple[FeatureSummary, ...]") -> None:

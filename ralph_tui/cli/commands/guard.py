@@ -1,13 +1,12 @@
 """`ralph guard check`: prints the guard's verdict on a command without running the command."""
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ralph_tui.cli.console import out_facts, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import AsJson, examples
 from ralph_tui.cli.project_lookup import start_directory
 from ralph_tui.domain.errors import ExitCode, RalphError
 
@@ -40,7 +39,6 @@ def check(
     phase: Annotated[
         PhaseName, typer.Option("--phase", help="The phase the agent is in.")
     ] = "building",
-    project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a command without running it.
@@ -50,7 +48,7 @@ def check(
     from ralph_tui.guard.check import check as judge
 
     line = command[0] if len(command) == 1 else shlex.join(command)
-    found = judge(line, _policy(project_root, phase))
+    found = judge(line, _policy(phase))
     if as_json:
         out_json(found)
     else:
@@ -59,13 +57,13 @@ def check(
     raise typer.Exit(int(ExitCode.COMPLETE if runs else ExitCode.STOPPED))
 
 
-def _policy(project_root: Path | None, phase: PhaseName) -> "Policy":
+def _policy(phase: PhaseName) -> "Policy":
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.session.spec import guard_policy
     from ralph_tui.store.project import Project
 
-    start = start_directory(project_root)
+    start = start_directory()
     try:
         project = Project.find(start)
     except RalphError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import note, out, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import AsJson, examples
 from ralph_tui.cli.project_lookup import find_project, past_of, read_project
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.formatting import plural
@@ -24,11 +24,11 @@ _MARK_BYTES = 200
 
 
 @app.command(epilog=examples("ralph history"))
-def history(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
+def history(*, as_json: AsJson = False) -> None:
     """List the past sessions with their costs."""
     from ralph_tui.cli import status_report
 
-    project = find_project(project_root)
+    project = find_project()
     all_of_them, past = project.read_sessions(), past_of(project)
     sessions = tuple(one for one in all_of_them if past.includes(one.feature, one.ended_at))
     if as_json:
@@ -42,7 +42,6 @@ def history(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> Non
 @reports.command(epilog=examples("ralph report --html report.html", "ralph report > report.md"))
 def report(
     *,
-    project_root: ProjectRoot = None,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write one HTML page to this file.")
     ] = None,
@@ -57,7 +56,7 @@ def report(
     if sum((html is not None, markdown is not None, as_json)) > 1:
         message = "--html, --markdown and --json exclude each other."
         raise RalphError(message, "Give one of them.")
-    found = _collect(find_project(project_root))
+    found = _collect(find_project())
     if html is not None:
         _write(html, report_html(found))
     elif markdown is not None:

@@ -11,7 +11,8 @@ import typer
 
 from ralph_tui.cli.console import is_at_terminal, note, out
 from ralph_tui.cli.doctor.preflight import plan_of_another, uv_version
-from ralph_tui.cli.options import ProjectRoot, cost_option, examples, model_option, yes_option
+from ralph_tui.cli.options import FromOptions, examples
+from ralph_tui.cli.project_lookup import chosen_project, named_project
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
 from ralph_tui.domain.formatting import plural
@@ -158,13 +159,12 @@ class WantedFiles:
         "ralph init login --from 12 --max-cost 2",
     )
 )
-def init(  # noqa: PLR0913 - an option of the command for each
+def init(
     name: Annotated[
         str | None,
         typer.Argument(metavar="NAME", help="Also create a feature of this name and choose it."),
     ] = None,
     *,
-    project_root: ProjectRoot = None,
     prompts: Annotated[
         bool,
         typer.Option("--prompts", help="Also write the prompts of the phases, for you to edit."),
@@ -188,21 +188,10 @@ def init(  # noqa: PLR0913 - an option of the command for each
             help="Start from a plan, a text or a GitHub issue. The model plans texts and issues.",
         ),
     ] = None,
-    no_plan: Annotated[
-        bool, typer.Option("--no-plan", help="With --from: only save a text as a spec.")
-    ] = False,
-    ask: Annotated[
-        bool,
-        typer.Option(
-            "--ask", help="With --from: let the model ask questions and write specs first."
-        ),
-    ] = False,
-    model: Annotated[str | None, model_option("With --from: the model that plans.")] = None,
-    max_cost: Annotated[float | None, cost_option("With --from: the maximum cost.")] = None,
+    start: FromOptions,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be written.")
     ] = False,
-    yes: Annotated[bool, yes_option("Do not ask before writing, or about the cost.")] = False,
 ) -> None:
     """Set up ralph in a project.
 
@@ -210,8 +199,8 @@ def init(  # noqa: PLR0913 - an option of the command for each
     answer, it creates a Python project. With `--from`, a plan in
     a known format is imported without a model. Any other text is saved as `specs/requirements.md` and planned.
     """
-    root = _directory(project_root)
-    if project_root is None:
+    root = _directory()
+    if named_project() is None:
         _refuse_home(root)
     if name is not None:
         from ralph_tui.store.feature_folders import Features
@@ -219,17 +208,16 @@ def init(  # noqa: PLR0913 - an option of the command for each
         Features(root).require_new(name)
     beginning = None
     if source is not None:
-        from ralph_tui.cli.run.beginning import FromOptions, read_beginning
+        from ralph_tui.cli.run.beginning import read_beginning
 
-        options = FromOptions(no_plan=no_plan, ask=ask, model=model, max_cost=max_cost, yes=yes)
-        beginning = read_beginning(root, name, source, options)
-    elif no_plan or ask or model is not None or max_cost is not None:
+        beginning = read_beginning(root, name, source, start)
+    elif replace(start, yes=False) != FromOptions():
         raise RalphError(
             "--no-plan, --ask, --model and --max-cost belong to --from.",
             "Name what to start from: ralph init --from idea.md.",
         )
     wanted = WantedFiles(prompts=prompts, template=template or "", python=python)
-    wanted = _with_language(root, wanted, may_ask=not (yes or dry_run))
+    wanted = _with_language(root, wanted, may_ask=not (start.yes or dry_run))
     adoption = _plan_adoption(root, wanted)
     if dry_run:
         _preview(adoption)
@@ -237,12 +225,12 @@ def init(  # noqa: PLR0913 - an option of the command for each
         return
     if beginning is not None:
         beginning.require_consent()
-    if not yes:
+    if not start.yes:
         _confirm(adoption)
     _carry_out(adoption, wanted, name, shows_next=beginning is None)
     if beginning is not None:
         raise typer.Exit(beginning.begin())
-    offers = adoption.new and adoption.checks.commands and is_at_terminal() and not yes
+    offers = adoption.new and adoption.checks.commands and is_at_terminal() and not start.yes
     if offers and typer.confirm("\nRun the checks once now, in the sandbox?", default=True):
         from ralph_tui.cli.doctor.check_trial import print_findings, try_checks_of
 
@@ -261,7 +249,8 @@ def begin_here(directory: Path) -> int:
         note("nothing was changed; `ralph demo` shows how ralph works.")
         return 0
     _carry_out(adoption, wanted, None, shows_next=False)
-    return open_project(directory)
+    with chosen_project(directory):
+        return open_project()
 
 
 def _preview_extras(name: str | None, beginning: "Beginning | None") -> None:
@@ -463,8 +452,8 @@ def _refuse_home(root: Path) -> None:
 # --- what is done ---
 
 
-def _directory(project_root: Path | None) -> Path:
-    root = Path(os.path.realpath(project_root or Path.cwd()))
+def _directory() -> Path:
+    root = Path(os.path.realpath(named_project() or Path.cwd()))
     if os.path.lexists(root) and not root.is_dir():
         raise SetupError(
             f"{root} cannot be made a project: it is not a directory.", "Choose another place."

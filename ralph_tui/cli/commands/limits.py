@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import out, out_facts, out_json, out_table
-from ralph_tui.cli.options import AsJson, ProjectRoot, cost_option, examples, model_option
+from ralph_tui.cli.options import AsJson, cost_option, examples, model_option
 from ralph_tui.cli.project_lookup import find_project, owner_of, read_project
 from ralph_tui.domain.errors import RalphError
 
@@ -37,7 +37,6 @@ def limits(
     planning_model: Annotated[
         str | None, model_option("The model that plans.", "--planning-model")
     ] = None,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Show or change the limits and models of this run.
 
@@ -46,7 +45,7 @@ def limits(
     from ralph_tui.domain.project_state import Adjusted
     from ralph_tui.engine.control.run_settings import adjust
 
-    project = find_project(project_root)
+    project = find_project()
     wanted = Adjusted(
         max_iterations=max_iterations,
         per_iteration=_finite(iteration_cost),
@@ -122,7 +121,6 @@ def steps(
     reason: Annotated[
         str | None, typer.Option("--reason", metavar="TEXT", help="Why the step runs again.")
     ] = None,
-    project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the steps around the work, or reset one.
@@ -135,7 +133,7 @@ def steps(
 
     if reason is not None and reset is None:
         raise RalphError("--reason belongs to --reset.", "ralph steps --reset NAME --reason TEXT")
-    project = find_project(project_root)
+    project = find_project()
     settings = load_settings(project.root)
     listed = settings.steps_in_order
     if reset is not None:

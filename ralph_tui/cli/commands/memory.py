@@ -8,7 +8,6 @@ import typer
 from ralph_tui.cli.console import note, out, out_facts, out_json
 from ralph_tui.cli.options import (
     AsJson,
-    ProjectRoot,
     cost_option,
     examples,
     model_option,
@@ -58,7 +57,6 @@ def memory(  # noqa: PLR0913 - an option of the command for each
     model: Annotated[str | None, model_option("With --compact: the model to use.")] = None,
     max_cost: Annotated[float | None, cost_option("With --compact: the maximum cost.")] = None,
     yes: Annotated[bool, yes_option("With --compact: do not ask about the cost.")] = False,
-    project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the memory that goes into the next prompt."""
@@ -72,7 +70,7 @@ def memory(  # noqa: PLR0913 - an option of the command for each
             "--model, --max-cost and --yes belong to --compact; without it no model is asked.",
             "Leave them out.",
         )
-    project = find_project(project_root)
+    project = find_project()
     if compact:
         from ralph_tui.cli.run.model_work import compact_learnings, planning_overrides
 

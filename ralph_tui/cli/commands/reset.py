@@ -7,8 +7,8 @@ import typer
 
 from ralph_tui.cli.completion import every_task
 from ralph_tui.cli.console import agreed, note, out, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples, yes_option
-from ralph_tui.cli.project_lookup import controls_of, find_project, start_directory
+from ralph_tui.cli.options import AsJson, examples, yes_option
+from ralph_tui.cli.project_lookup import find_project, open_controls, start_directory
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.formatting import plural
 
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
     from ralph_tui.store.layout import Layout
 
 app = typer.Typer()
+whole = typer.Typer()
 
 
-@app.command(epilog=examples("ralph restore"))
-def restore(*, project_root: ProjectRoot = None) -> None:
+@whole.command(epilog=examples("ralph restore"))
+def restore() -> None:
     """Restore a .ralph that is missing or was reset.
 
     The copy is stored outside the project, so it survives `git clean -fdx`. Existing files are never overwritten.
     """
     from ralph_tui.store.backup.restore import restore_from_mirror
 
-    for name in restore_from_mirror(start_directory(project_root)):
+    for name in restore_from_mirror(start_directory()):
         out(f"restored  {name}")
 
 
@@ -38,7 +39,6 @@ def reset(
         bool, typer.Option("--keep-specs", help="Keep the specs that ralph wrote.")
     ] = False,
     yes: Annotated[bool, yes_option("Do not ask before removing.")] = False,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Remove the plan, state, memory and journal to start over.
 
@@ -47,7 +47,7 @@ def reset(
     """
     from ralph_tui.store.lock import LoopLock
 
-    project = find_project(project_root)
+    project = find_project()
     lock = LoopLock(project.layout)
     lock.acquire("reset")  # held until the end, so that no loop starts while the person decides
     try:
@@ -106,7 +106,6 @@ def undo(
     *,
     yes: Annotated[bool, yes_option("Do not ask before undoing.")] = False,
     as_json: AsJson = False,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Restore the files from before a task or an iteration.
 
@@ -115,7 +114,7 @@ def undo(
     """
     from ralph_tui.present.sections.undo_parts import undone_text
 
-    controls = controls_of(project_root)
+    controls = open_controls()
     preview = controls.undo_preview(wanted)
     if not as_json:
         _show_undo(preview)

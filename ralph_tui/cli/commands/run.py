@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from ralph_tui.cli.console import no_screen, out
-from ralph_tui.cli.options import BuildOptions, RunOptions, examples, takes_run_options
+from ralph_tui.cli.options import BuildOptions, RunOptions, examples
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.cli.run.mode import may_prompt, show_run
 from ralph_tui.domain.errors import RalphError
@@ -40,7 +40,6 @@ Feedback = Annotated[
         'ralph run "A habit tracker" --max-cost 5', "ralph run @request.md --headless --yes"
     )
 )
-@takes_run_options
 def run(request: Request = None, *, options: BuildOptions) -> None:
     """Discover, plan, build and validate a request.
 
@@ -50,14 +49,12 @@ def run(request: Request = None, *, options: BuildOptions) -> None:
 
 
 @app.command(epilog=examples('ralph discover "A habit tracker"'))
-@takes_run_options
 def discover(request: Request = None, *, options: RunOptions) -> None:
     """Turn a request into specs, asking what is unclear."""
     _start(request, "discovery", options)
 
 
 @app.command(epilog=examples("ralph plan", 'ralph plan "Smaller tasks, tests first"'))
-@takes_run_options
 def plan(feedback: Feedback = None, *, options: RunOptions) -> None:
     """Turn the specs into a plan, or change it with feedback.
 
@@ -67,7 +64,6 @@ def plan(feedback: Feedback = None, *, options: RunOptions) -> None:
 
 
 @app.command(epilog=examples('ralph regenerate-plan "Use sqlite"'))
-@takes_run_options
 def regenerate_plan(feedback: Feedback = None, *, options: RunOptions) -> None:
     """Discard the open tasks and plan again.
 
@@ -79,7 +75,6 @@ def regenerate_plan(feedback: Feedback = None, *, options: RunOptions) -> None:
 
 
 @app.command(epilog=examples("ralph build --headless --max-iterations 10"))
-@takes_run_options
 def build(*, options: BuildOptions) -> None:
     """Build the plan, one task per iteration.
 
@@ -89,7 +84,6 @@ def build(*, options: BuildOptions) -> None:
 
 
 @app.command(epilog=examples("ralph validate --headless"))
-@takes_run_options
 def validate(*, options: RunOptions) -> None:
     """Check the result against the criteria of the specs."""
     _start(None, "validation", options)
@@ -100,7 +94,6 @@ def validate(*, options: RunOptions) -> None:
         'ralph until "npm test"', 'ralph until "make lint" "Fix the causes, no suppressions"'
     )
 )
-@takes_run_options
 def until(
     command: Annotated[
         str, typer.Argument(metavar="COMMAND", help="A command that fails now and must pass.")
@@ -124,7 +117,7 @@ def until(
             "--dry-run and --show-prompt show the plan's next task, which `ralph until` has yet to add.",
             "Leave them out.",
         )
-    project = find_project(options.project_root)
+    project = find_project()
     settings = load_settings(
         project.root, overrides={**_overrides("building", options), **_BASELINE}
     )
@@ -152,7 +145,7 @@ def _start(
         from ralph_tui.cli.run.background import background_starter
 
         request = _request(words, only, options, interactive=interactive)
-        root = find_project(options.project_root).root
+        root = find_project().root
         overrides = _overrides(only, options)
         if known is not None:
             request = replace(request, known=known)
@@ -182,7 +175,7 @@ def _look_ahead(words: list[str] | None, only: str | None, options: RunOptions) 
     on_screen = not (options.headless or options.as_json) and no_screen() is None
     prompts = may_prompt(as_json=options.as_json, may_ask=not options.no_input)
     request = _request(words, only, options, interactive=on_screen or prompts)
-    root = find_project(options.project_root).root
+    root = find_project().root
     return show_next_run(
         root,
         _overrides(only, options),

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from ralph_tui.cli.console import note
-from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.options import examples
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.domain.errors import RalphError, SetupError
 
@@ -31,14 +31,13 @@ def serve(
     browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open a browser if there is a desktop.")
     ] = True,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Show the screen in a browser.
 
     Only the printed address opens the screen, and only on this machine. A loop started on the page runs in the
     background, so closing the page does not stop it.
     """
-    project = find_project(project_root)
+    project = find_project()
     from ralph_tui.domain.features import shown_name
     from ralph_tui.store.feature_choice import is_feature_named
 
@@ -62,22 +61,20 @@ def serve(
     server.run()
 
 
-@programs.command(
+@app.command(
     epilog=examples("ralph mcp", "claude mcp add ralph -- ralph mcp"),
 )
-def mcp(project_root: ProjectRoot = None) -> None:
+def mcp() -> None:
     """Let your own MCP client see and steer the loop.
 
     A client such as Claude Code starts this command and talks to it on standard input and output. The tools are
     status, tasks, add, inject, answer, pause, resume and stop. The loop's own agents cannot use them.
     """
-    from functools import partial
-
     from ralph_tui import __version__
     from ralph_tui.cli import mcp_steering as tools
     from ralph_tui.store.lock import refuse_agent
 
-    refuse_agent(find_project(project_root).layout)
+    refuse_agent(find_project().layout)
     if sys.stdin is not None and sys.stdin.isatty():
         raise RalphError(
             "`ralph mcp` is started by an MCP client, not at a terminal.",
@@ -85,8 +82,7 @@ def mcp(project_root: ProjectRoot = None) -> None:
         )
     from ralph_tui.agent.stdio_server import serve_tools
 
-    answer = partial(tools.answer_call, project_root)
-    serve_tools(tools.NAME, __version__, tools.INSTRUCTIONS, tools.tool_specs(), answer)
+    serve_tools(tools.NAME, __version__, tools.INSTRUCTIONS, tools.tool_specs(), tools.answer_call)
 
 
 @programs.command(

@@ -6,7 +6,7 @@ import typer
 
 from ralph_tui.cli.completion import every_task
 from ralph_tui.cli.console import out, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import AsJson, examples
 from ralph_tui.cli.project_lookup import find_project, read_project
 
 app = typer.Typer()
@@ -15,7 +15,6 @@ app = typer.Typer()
 @app.command(epilog=examples("ralph status --json"))
 def status(
     *,
-    project_root: ProjectRoot = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Also list the latest sessions.")
     ] = False,
@@ -24,7 +23,7 @@ def status(
     """Show the project's status."""
     from ralph_tui.cli.status_report import print_status
 
-    print_status(project_root, verbose=verbose, as_json=as_json)
+    print_status(verbose=verbose, as_json=as_json)
 
 
 @app.command(epilog=examples("ralph tasks --pending"))
@@ -38,7 +37,6 @@ def tasks(
         ),
     ] = "",
     *,
-    project_root: ProjectRoot = None,
     pending: Annotated[bool, typer.Option("--pending", help="Leave out complete tasks.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -46,7 +44,7 @@ def tasks(
     from ralph_tui.cli import status_report
     from ralph_tui.domain.plan.plan import TaskStatus
 
-    plan = read_project(find_project(project_root)).plan
+    plan = read_project(find_project()).plan
     if task_id:
         from ralph_tui.engine.control.plan_edits import find
 

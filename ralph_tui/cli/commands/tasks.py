@@ -1,15 +1,14 @@
 """`ralph add`, `skip` and the other commands that change a task."""
 
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ralph_tui.cli.completion import blocked_tasks, held_tasks, open_tasks
 from ralph_tui.cli.console import out
-from ralph_tui.cli.options import ProjectRoot, cost_option, examples, model_option, yes_option
-from ralph_tui.cli.project_lookup import controls_of, find_project
+from ralph_tui.cli.options import cost_option, examples, model_option, yes_option
+from ralph_tui.cli.project_lookup import find_project, open_controls
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
@@ -24,48 +23,95 @@ TaskId = Annotated[
     ),
 ]
 
-Priority = Annotated[
-    int | None,
-    typer.Option("--priority", metavar="N", help="The task's priority; lower is sooner."),
-]
-Criteria = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--criterion",
-        metavar="TEXT",
-        help="What shows that the task is done: text, or a command such as '$ npm test'. Repeat for several.",
-    ),
-]
-Check = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--check",
-        metavar="COMMAND",
-        help="A command that shows that the task is done, or the name of a check such as tests. Repeat for several.",
-    ),
-]
-After = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--after",
-        metavar="TASK",
-        help="A task that must be complete first. Repeat for several; `none` means no task.",
-        autocompletion=open_tasks,
-    ),
-]
-Model = Annotated[
-    str | None, model_option("The model for this task; `none` is the configured one.")
-]
-Tokens = Annotated[
-    int | None,
-    typer.Option("--tokens", metavar="N", min=0, help="Estimated tokens; 0 means no estimate."),
-]
+
+@dataclass(frozen=True)
+class TaskOptions:
+    """What a person may say of a task, new or not."""
+
+    priority: Annotated[
+        int | None,
+        typer.Option("--priority", metavar="N", help="The task's priority; lower is sooner."),
+    ] = None
+    criterion: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--criterion",
+            metavar="TEXT",
+            help="What shows that the task is done: text, or a command such as '$ npm test'. Repeat for several.",
+        ),
+    ] = None
+    check: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--check",
+            metavar="COMMAND",
+            help="A command that shows that the task is done, or the name of a check such as tests. Repeat for several.",
+        ),
+    ] = None
+    after: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--after",
+            metavar="TASK",
+            help="A task that must be complete first. Repeat for several; `none` means no task.",
+            autocompletion=open_tasks,
+        ),
+    ] = None
+    model: Annotated[
+        str | None, model_option("The model for this task; `none` is the configured one.")
+    ] = None
+    tokens: Annotated[
+        int | None,
+        typer.Option("--tokens", metavar="N", min=0, help="Estimated tokens; 0 means no estimate."),
+    ] = None
+
+    def fields(self, description: str | None) -> "TaskFields":
+        from ralph_tui.engine.control.plan_edits import TaskFields
+
+        return TaskFields(
+            description=description,
+            priority=self.priority,
+            criteria=self._criteria(),
+            dependencies=_unless_none(self.after),
+            model="" if self.model == "none" else self.model,
+            tokens=self.tokens,
+        )
+
+    def _criteria(self) -> tuple[str, ...] | None:
+        """Return the criteria of both options; one given as a check is always a command."""
+        if not self.criterion and not self.check:
+            return None
+        from ralph_tui.config.load import load_settings
+        from ralph_tui.domain.verification.check_commands import ALL, CheckKind
+        from ralph_tui.engine.verification.detection.project_checks import checks_of
+
+        root = find_project().root
+        named = checks_of(root, load_settings(root)).named
+        prose, own = (
+            [text.strip() for text in given or ()] for given in (self.criterion, self.check)
+        )
+        for text in (*prose, *own):
+            if not text:
+                raise RalphError(
+                    "A criterion must not be empty.", "Say what shows that it is done."
+                )
+            if text in {*CheckKind, ALL} and text not in named:
+                setting = (text != ALL and CheckKind(text).setting) or CheckKind.TESTS.setting
+                raise RalphError(
+                    f"This project has no command for `{text}`.",
+                    f"Give the command itself, or set it with `ralph config set {setting} COMMAND`.",
+                )
+        return (*prose, *(one if one in named or one[0] in "$`" else f"$ {one}" for one in own))
+
+
+def _unless_none(given: list[str] | None) -> tuple[str, ...] | None:
+    return None if given is None else tuple(one for one in given if one != "none")
 
 
 @app.command(epilog=examples("ralph skip task-003"))
-def skip(task_id: TaskId, project_root: ProjectRoot = None) -> None:
+def skip(task_id: TaskId) -> None:
     """Block a task, so that the loop continues with the next."""
-    task = controls_of(project_root).skip(task_id)
+    task = open_controls().skip(task_id)
     out(f"Skipped {task.id}: {task.title}. `ralph retry {task.id}` queues it again.")
 
 
@@ -76,13 +122,12 @@ def complete(
         str,
         typer.Option("--reason", "-r", metavar="TEXT", help="Why no check is needed."),
     ] = "",
-    project_root: ProjectRoot = None,
 ) -> None:
     """Accept a task as complete without checks.
 
     Reports show that you accepted it. An agent cannot do this.
     """
-    task = controls_of(project_root).complete(task_id, reason)
+    task = open_controls().complete(task_id, reason)
     out(f"{task.id} is complete, accepted by you: {task.title}.")
 
 
@@ -96,10 +141,9 @@ def retry(
             autocompletion=blocked_tasks,
         ),
     ] = "",
-    project_root: ProjectRoot = None,
 ) -> None:
     """Queue a blocked task again, or end the wait for a limit."""
-    controls = controls_of(project_root)
+    controls = open_controls()
     if not task_id:
         controls.retry_now()
         out("If the loop waits for a limit or a busy service, it retries now.")
@@ -109,12 +153,12 @@ def retry(
 
 
 @app.command(epilog=examples("ralph hold task-003"))
-def hold(task_id: TaskId, project_root: ProjectRoot = None) -> None:
+def hold(task_id: TaskId) -> None:
     """Put a task on hold until you release it.
 
     If the task is running, it stops and returns to the queue.
     """
-    task = controls_of(project_root).hold(task_id)
+    task = open_controls().hold(task_id)
     out(f"Held {task.id}: {task.title}. `ralph release {task.id}` releases it.")
 
 
@@ -123,10 +167,9 @@ def release(
     task_id: Annotated[
         str, typer.Argument(metavar="TASK", help="A held task.", autocompletion=held_tasks)
     ],
-    project_root: ProjectRoot = None,
 ) -> None:
     """Release a task from hold."""
-    task = controls_of(project_root).release(task_id)
+    task = open_controls().release(task_id)
     out(f"{task.id} can be chosen again: {task.title}.")
 
 
@@ -137,18 +180,13 @@ def release(
         'ralph edit task-003 --part "The model" --part "The command"',
     )
 )
-def edit(  # noqa: PLR0913 - an option of the command for each
+def edit(
     task_id: TaskId,
     *,
     description: Annotated[
         str | None, typer.Option("--description", metavar="TEXT", help="What to do.")
     ] = None,
-    priority: Priority = None,
-    criterion: Criteria = None,
-    check: Check = None,
-    after: After = None,
-    model: Model = None,
-    tokens: Tokens = None,
+    task: TaskOptions,
     may_change_checks: Annotated[
         bool | None,
         typer.Option(
@@ -179,17 +217,15 @@ def edit(  # noqa: PLR0913 - an option of the command for each
             "--part", metavar="TEXT", help="Split the task: a new task for each part, in order."
         ),
     ] = None,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Change a task that is not complete, or split it.
 
     `--after none` removes the dependencies. The parts of a split task run one after the other.
     """
-    criteria = _criteria(criterion, check, project_root)
     fields = replace(
-        _fields(description, priority, criteria, after, model, tokens),
+        task.fields(description),
         may_change_checks=may_change_checks,
-        touches=None if touches is None else tuple(one for one in touches if one != "none"),
+        touches=_unless_none(touches),
         shows="" if shows == "none" else shows,
     )
     if part:
@@ -198,7 +234,7 @@ def edit(  # noqa: PLR0913 - an option of the command for each
                 "--part cannot be combined with other options.",
                 "Split the task, then change its parts.",
             )
-        made = controls_of(project_root).split_task(task_id, part)
+        made = open_controls().split_task(task_id, part)
         out(f"Split {task_id} into {', '.join(task.id for task in made)}.")
         return
     if fields.is_empty:
@@ -207,9 +243,9 @@ def edit(  # noqa: PLR0913 - an option of the command for each
             "Give --description, --priority, --criterion, --after, --model, --tokens, --may-change-checks, "
             "--touches, --shows or --part.",
         )
-    task = controls_of(project_root).edit_task(task_id, fields)
-    own = f", model {task.model}" if task.model else ""
-    out(f"Changed {task.id}: {task.title} (priority {task.priority}{own}).")
+    now = open_controls().edit_task(task_id, fields)
+    own = f", model {now.model}" if now.model else ""
+    out(f"Changed {now.id}: {now.title} (priority {now.priority}{own}).")
 
 
 @app.command(
@@ -219,7 +255,7 @@ def edit(  # noqa: PLR0913 - an option of the command for each
         "ralph add --plan 12 --max-cost 2",
     )
 )
-def add(  # noqa: PLR0913 - an option of the command for each
+def add(
     text: Annotated[
         list[str],
         typer.Argument(
@@ -232,17 +268,11 @@ def add(  # noqa: PLR0913 - an option of the command for each
         bool,
         typer.Option("--plan", help="Let the planning model turn it into tasks. This costs money."),
     ] = False,
-    priority: Priority = None,
-    criterion: Criteria = None,
-    check: Check = None,
-    after: After = None,
-    model: Model = None,
-    tokens: Tokens = None,
+    task: TaskOptions,
     max_cost: Annotated[float | None, cost_option("With --plan: the maximum cost.")] = None,
     yes: Annotated[
         bool, yes_option("With --plan: do not ask about the cost or the new tasks.")
     ] = False,
-    project_root: ProjectRoot = None,
 ) -> None:
     """Add a task to the plan, or let the model plan several.
 
@@ -250,15 +280,15 @@ def add(  # noqa: PLR0913 - an option of the command for each
     a file or a GitHub issue (`12` or its URL) and adds tasks for it. Existing tasks stay as they are.
     """
     if plan:
-        if any(given is not None for given in (priority, criterion, check, after, tokens)):
+        if replace(task, model=None) != TaskOptions():
             raise RalphError(
                 "With --plan the model sets priorities, criteria, dependencies and sizes.",
                 "Leave --priority, --criterion, --after and --tokens out, or leave --plan out.",
             )
         from ralph_tui.cli.run.model_work import add_planned, planning_overrides
 
-        root = find_project(project_root).root
-        raise typer.Exit(add_planned(root, text, planning_overrides(model, max_cost), yes=yes))
+        root = find_project().root
+        raise typer.Exit(add_planned(root, text, planning_overrides(task.model, max_cost), yes=yes))
     if yes or max_cost is not None:
         raise RalphError(
             "--yes and --max-cost belong to --plan; without it no model is asked.",
@@ -266,59 +296,12 @@ def add(  # noqa: PLR0913 - an option of the command for each
         )
     from ralph_tui.cli.run.inputs import read_task
 
-    criteria = _criteria(criterion, check, project_root)
-    fields = _fields(read_task(text), priority, criteria, after, model, tokens)
-    task = controls_of(project_root).add_task(fields)
-    out(f"Added {task.id}: {task.title} (priority {task.priority}).")
-
-
-def _criteria(
-    criteria: list[str] | None, checks: list[str] | None, project_root: Path | None
-) -> tuple[str, ...] | None:
-    """Return the criteria of both options; one given as a check is always a command."""
-    if not criteria and not checks:
-        return None
-    from ralph_tui.config.load import load_settings
-    from ralph_tui.domain.verification.check_commands import ALL, CheckKind
-    from ralph_tui.engine.verification.detection.project_checks import checks_of
-
-    root = find_project(project_root).root
-    named = checks_of(root, load_settings(root)).named
-    prose, own = ([text.strip() for text in given or ()] for given in (criteria, checks))
-    for text in (*prose, *own):
-        if not text:
-            raise RalphError("A criterion must not be empty.", "Say what shows that it is done.")
-        if text in {*CheckKind, ALL} and text not in named:
-            setting = (text != ALL and CheckKind(text).setting) or CheckKind.TESTS.setting
-            raise RalphError(
-                f"This project has no command for `{text}`.",
-                f"Give the command itself, or set it with `ralph config set {setting} COMMAND`.",
-            )
-    return (*prose, *(one if one in named or one[0] in "$`" else f"$ {one}" for one in own))
-
-
-def _fields(
-    description: str | None,
-    priority: int | None,
-    criteria: tuple[str, ...] | None,
-    after: list[str] | None,
-    model: str | None,
-    tokens: int | None,
-) -> "TaskFields":
-    from ralph_tui.engine.control.plan_edits import TaskFields
-
-    return TaskFields(
-        description=description,
-        priority=priority,
-        criteria=criteria,
-        dependencies=None if after is None else tuple(other for other in after if other != "none"),
-        model="" if model == "none" else model,
-        tokens=tokens,
-    )
+    made = open_controls().add_task(task.fields(read_task(text)))
+    out(f"Added {made.id}: {made.title} (priority {made.priority}).")
 
 
 @app.command(epilog=examples("ralph drop task-003"))
-def drop(task_id: TaskId, project_root: ProjectRoot = None) -> None:
+def drop(task_id: TaskId) -> None:
     """Remove a task from the plan."""
-    task = controls_of(project_root).drop_task(task_id)
+    task = open_controls().drop_task(task_id)
     out(f"Dropped {task.id}: {task.title}.")

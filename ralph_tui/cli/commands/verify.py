@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import note, out, out_json
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import AsJson, examples
 from ralph_tui.cli.project_lookup import find_project, read_project
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.sanitize import inert
@@ -40,7 +40,6 @@ def verify(
             "code or as part of the checks. Runs nothing.",
         ),
     ] = False,
-    project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a task's checks as its gate would.
@@ -53,7 +52,7 @@ def verify(
     from ralph_tui.config.load import load_settings
     from ralph_tui.engine.run.verify_task import explained, task_to_verify, verify_by_hand
 
-    project = find_project(project_root)
+    project = find_project()
     plan, settings = read_project(project).plan, load_settings(project.root)
     if explain:
         told = explained(project.root, settings, plan, tuple(names or ()))

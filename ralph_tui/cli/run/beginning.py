@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_tui.cli.console import note, out
-from ralph_tui.cli.options import chosen_feature
+from ralph_tui.cli.options import FromOptions, chosen_feature
 from ralph_tui.cli.run.import_dialog import ask, finish, show
 from ralph_tui.cli.run.inputs import read_addition
 from ralph_tui.cli.run.model_work import planning_overrides, require_consent, run_in_lines
@@ -33,17 +33,6 @@ REQUIREMENTS = "requirements.md"
 
 SURE = 40
 """The score of a format from which a file counts as a plan; a text with a few check boxes scores less."""
-
-
-@dataclass(frozen=True)
-class FromOptions:
-    """The options of `ralph init` that belong to `--from`."""
-
-    no_plan: bool
-    ask: bool
-    model: str | None
-    max_cost: float | None
-    yes: bool
 
 
 @dataclass(frozen=True)

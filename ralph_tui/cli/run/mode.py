@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ralph_tui.cli.console import no_screen, note
-from ralph_tui.cli.project_lookup import find_project, project_directory, start_directory
+from ralph_tui.cli.project_lookup import (
+    find_project,
+    named_project,
+    project_directory,
+    start_directory,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,26 +22,27 @@ if TYPE_CHECKING:
     from ralph_tui.engine.control.launch import Launch
 
 
-def open_here(project_root: Path | None, begin: "Callable[[Path], int]") -> int:
+def open_here(begin: "Callable[[Path], int]") -> int:
     """Open the screen on a project without starting anything; return the exit status.
 
     Args:
         begin: Offers to set up a directory that is not a project yet.
     """
     if reason := no_screen():
-        project = find_project(project_root)
+        find_project()  # where there is none, the error alone
         note(f"{reason}, so here is the status; `ralph build` runs the loop.")
         from ralph_tui.cli.status_report import print_status
 
-        print_status(project.root)
+        print_status()
         return 0
     from ralph_tui.store.project_root import nearest
 
-    directory = start_directory(project_root)
-    if not _is_set_up(directory, exactly=project_root is not None):
+    directory = start_directory()
+    exactly = named_project() is not None
+    if not _is_set_up(directory, exactly=exactly):
         return begin(directory)
-    _require_directory(directory if project_root is not None else nearest(directory) or directory)
-    return open_project(project_root)
+    _require_directory(directory if exactly else nearest(directory) or directory)
+    return open_project()
 
 
 def _is_set_up(directory: Path, *, exactly: bool) -> bool:
@@ -64,11 +70,11 @@ def _require_directory(place: Path) -> None:
         require(Layout(place))
 
 
-def open_project(project_root: Path | None) -> int:
+def open_project() -> int:
     from ralph_tui.tui.terminal.splash import splash
 
-    with splash(project_directory(project_root)) as drawn:
-        root = find_project(project_root).root
+    with splash(project_directory()) as drawn:
+        root = find_project().root
         if drawn is not None:
             from ralph_tui.store.summary import read_tasks
 
