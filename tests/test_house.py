@@ -13,17 +13,17 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_262,
-    "ralph_tui/cli": 7_370,
-    "ralph_tui/config": 2_008,
+    "ralph_tui/cli": 7_355,
+    "ralph_tui/config": 2_004,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_931,
     "ralph_tui/engine": 21_748,
     "ralph_tui/guard": 6_540,
     "ralph_tui/interop": 3_205,
     "ralph_tui/present": 6_951,
-    "ralph_tui/store": 5_567,
+    "ralph_tui/store": 5_562,
     "ralph_tui/tui": 11_856,
-    "ralph_tui/vcs": 1_150,
+    "ralph_tui/vcs": 1_148,
     "tests": 47_195,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number

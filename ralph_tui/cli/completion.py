@@ -113,7 +113,6 @@ def asked_shell(words: list[str]) -> tuple[str, str] | None:
 
 
 def complete_for(option: str, shell: str) -> int:
-    """Install or print completion for `shell` and return the exit status."""
     if shell not in SHELLS:
         raise SetupError(
             f"There is no completion for {shell!r}.", f"Name one of {', '.join(SHELLS)}."

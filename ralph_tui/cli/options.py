@@ -229,7 +229,6 @@ def _is_group(parameter: inspect.Parameter) -> bool:
 
 
 def call_with(command: Callable[..., object], given: dict[str, object]) -> object:
-    """Call a command with a value for each of these parameters."""
     for name, own in inspect.signature(command, eval_str=True).parameters.items():
         if _is_group(own):
             names = [field.name for field in fields(own.annotation) if field.name in given]

@@ -69,7 +69,6 @@ def project_directory() -> Path:
 
 
 def read_project(project: "Project") -> "Documents":
-    """Load a snapshot of a project; report damaged files that were set aside on standard error."""
     documents = project.load()
     for message in project.damage():
         note(message)
@@ -83,7 +82,6 @@ def past_of(project: "Project") -> "FeatureFilter":
 
 
 def owner_of(project: "Project") -> "Owner | None":
-    """Return the process that runs a loop on the chosen feature; None if there is none."""
     from ralph_tui.store.lock import LoopLock
 
     return LoopLock(project.layout).feature_owner()

@@ -137,7 +137,6 @@ def _flat(value: Mapping[str, object]) -> dict[str, object]:
 
 
 def translate_hybrid(value: Mapping[str, object], lines: Mapping[str, int]) -> ForeignConfig:
-    """Translate the settings of Ralph Hybrid. `lines` has the line of each key by dotted name."""
     made = ForeignConfig(ForeignTool.HYBRID)
     for key, given in _flat(value).items():
         section = key.partition(".")[0]
@@ -232,7 +231,6 @@ class _Step:
             self.rest |= {f"config.{name}": value for name, value in config.items()}
 
     def take(self, part: str) -> str:
-        """Return the text of a part, empty if it has none or is something else."""
         found = self.rest.pop(part, None)
         return "" if found is None or isinstance(found, Mapping | list | tuple) else str(found)
 
@@ -244,7 +242,6 @@ class _Step:
             self.leave_out(part, reasons.get(part, _WIGGUM_UNKNOWN))
 
     def add(self, **settings: object) -> None:
-        """Add this step with the settings that all types share."""
         for part, (ours, translated) in _PARTS.items():
             given = self.take(part)
             if given and settings.get(ours) is not None:

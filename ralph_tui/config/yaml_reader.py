@@ -158,7 +158,6 @@ def compose(text: str) -> object:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a settings file, or an empty string when it does not exist."""
     try:
         data = _read_bytes(path)
     except OSError as error:

@@ -97,7 +97,6 @@ def read_archives(layout: Layout) -> tuple[tuple[ArchiveSummary, ...], tuple[str
 
 
 def read_archived_text(layout: Layout, summary: ArchiveSummary) -> str:
-    """Return an archive as Markdown, or the reason why it cannot be read."""
     folder = layout.archive / summary.name
     try:
         plan = ImplementationPlan.model_validate(parse_object(read_regular(folder / PLAN) or b""))

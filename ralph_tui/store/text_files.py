@@ -204,7 +204,6 @@ class TextFiles(ABC):
         return tuple(self.read_text(path, TAIL_BYTES) for path in recent)
 
     def rotate_memories(self) -> tuple[Path, ...]:
-        """Archive all but the newest memories; return the former paths of the archived ones."""
         self._require_dot()
         sessions = self._rotate(self.layout.memory_sessions, "session")
         return (*self._rotate(self.layout.memory_iterations, "iter"), *sessions)
@@ -379,7 +378,6 @@ def keep_spec(layout: Layout, name: str, text: str) -> tuple[Path, bool]:
 
 
 def require_room_for_spec(layout: Layout, name: str, text: str) -> None:
-    """Refuse to write a file in `specs/` that exists with another text."""
     path = layout.specs / name
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(layout.root)):
         raise StoreError(f"{path} leads outside the project.", "Remove the link.")

@@ -40,7 +40,6 @@ def found_hooks(git: Git) -> dict[str, Path]:
 
 
 def run_hooks(git: Git, run: RunHook, message: str, directory: Path, tree: str) -> str:
-    """Run the hooks on the staged tree and return the message as they leave it."""
     hooks = found_hooks(git)
     if not hooks:
         return message

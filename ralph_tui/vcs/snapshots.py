@@ -329,7 +329,6 @@ class SnapshotStore:
                 (self.root / path).chmod(stat.S_IMODE(mode) & ~0o111 | runs)
 
     def ignored(self) -> tuple[str, ...]:
-        """Return the ignored files and directories, the topmost ones only; directories end with a slash."""
         self._prepare()
         form = ("--others", "--ignored", "--exclude-standard", "--directory")
         listed = self.git("ls-files", *form, "-z")

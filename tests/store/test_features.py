@@ -13,7 +13,6 @@ from ralph_tui.domain.errors import LockedError, StoreError
 from ralph_tui.domain.features import FeatureRecord, ProjectFeatures, is_name
 from ralph_tui.domain.project_state import Phase, WorkBranch
 from ralph_tui.domain.run.rate_limit import RequestRate
-from ralph_tui.store.backup.restore import restore_from_mirror
 from ralph_tui.store.documents.documents import STATE, NewerError, decode_document
 from ralph_tui.store.feature_choice import layout_of, pinned_feature
 from ralph_tui.store.feature_folders import FeatureFiles, Features
@@ -21,6 +20,7 @@ from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from ralph_tui.store.reset import made_by_ralph, reset
+from ralph_tui.store.restore import restore_from_mirror
 from tests.store.helpers import NOW, with_tasks
 
 

@@ -16,11 +16,11 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.backup import mirror
 from ralph_tui.store.backup.check_store import BaseRecord, CheckStore, RequiredChecks
 from ralph_tui.store.backup.mirror import mirror_of
-from ralph_tui.store.backup.restore import restore_from_mirror
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.journal.journal_location import move_journal
 from ralph_tui.store.project import Project
 from ralph_tui.store.reset import made_by_ralph, reset
+from ralph_tui.store.restore import restore_from_mirror
 from tests.store.helpers import NOW, Faults, count_up, with_tasks
 
 

@@ -65,7 +65,6 @@ def attach(
 
 
 async def _follow(project: "Project", owner: "Owner", start: int, show: "Printer") -> None:
-    """Show the events of a run from its start to its end."""
     from ralph_tui.domain.events import LoopFinished
     from ralph_tui.engine.run.observer import owner_is_not, run_until
     from ralph_tui.store.journal.journal import read_events, tail_events

@@ -139,7 +139,6 @@ class _TargetFeature:
             note(f"Made the feature {self.name}{' and chose it' if chosen else ''}.")
 
     def copy_specs(self, root: "Path", source: str) -> None:
-        """Copy the specs next to a prd.json of Ralph Hybrid."""
         if self.name:
             from ralph_tui.engine.control.feature_control import adopt_specs
 

@@ -356,7 +356,6 @@ def _print_next_steps(adoption: Adoption, layout: "Layout") -> None:
 
 
 def _plan_adoption(root: Path, asked: WantedFiles) -> Adoption:
-    """Decide what `ralph init` is going to do; change nothing."""
     from ralph_tui.config.edit import template_of
     from ralph_tui.config.load import load_settings
     from ralph_tui.config.template import template
@@ -506,7 +505,6 @@ def _uv(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def _write_new(path: Path, text: str, root: Path) -> None:
-    """Write a file unless something of that name exists."""
     from ralph_tui.store.io.files import write_new
 
     name = path.relative_to(root)

@@ -26,7 +26,7 @@ def restore() -> None:
 
     The copy is stored outside the project, so it survives `git clean -fdx`. Existing files are never overwritten.
     """
-    from ralph_tui.store.backup.restore import restore_from_mirror
+    from ralph_tui.store.restore import restore_from_mirror
 
     for name in restore_from_mirror(start_directory()):
         out(f"restored  {name}")

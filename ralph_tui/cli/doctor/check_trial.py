@@ -76,7 +76,6 @@ def _why(one: "Examined") -> str:
 
 
 def last_trial(root: Path) -> Mapping[str, str]:
-    """Return what each check showed when `ralph doctor --try` ran last, with how long ago that was."""
     try:
         known = json.loads(CheckStore(root).tried() or b"{}")
         ago = duration(max(0.0, time.time() - known["at"]))

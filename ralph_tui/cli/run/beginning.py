@@ -57,7 +57,6 @@ class Beginning:
 
     @property
     def preview(self) -> str:
-        """What will happen, as a line of a preview."""
         if not self.text:
             return f"import   {self.given}"
         if self.options.ask:
@@ -94,7 +93,6 @@ class Beginning:
         require_consent(settings, spent, what, yes=self.options.yes)
 
     def begin(self) -> int:
-        """Import the plan, or save the text and let the model plan it; return the exit status."""
         with chosen_feature(self.feature):
             if not self.text:
                 controls = Controls(self.root, tell=note)
@@ -183,7 +181,6 @@ def _layout_before(root: Path, feature: str | None) -> Layout:
 
 
 def _require_room(beginning: Beginning) -> None:
-    """Require that the plan has no open tasks and that saving the text would replace no spec."""
     root, given = beginning.root, beginning.given
     layout, options = beginning.layout, beginning.options
     if not options.ask and not beginning.spec:

@@ -24,7 +24,6 @@ def show(preview: "ImportPreview") -> None:
 
 
 def ask(preview: "ImportPreview", *, as_json: bool) -> None:
-    """Ask whether to import; raise as `agreed` does."""
     if as_json:
         finish(preview, as_json=True, written=False)
     kept = "The plan is as it was."

@@ -71,7 +71,6 @@ def planning_overrides(model: str | None, max_cost: float | None) -> Mapping[str
 
 
 def compact_learnings(root: Path, overrides: Mapping[str, object], *, yes: bool) -> int:
-    """Let the model shorten the learnings; return the exit status of the run."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.formatting import plural
     from ralph_tui.domain.project_state import Phase
@@ -97,7 +96,6 @@ def compact_learnings(root: Path, overrides: Mapping[str, object], *, yes: bool)
 def add_planned(
     root: Path, words: Sequence[str], overrides: Mapping[str, object], *, yes: bool
 ) -> int:
-    """Let the model plan a text and add its tasks; return the exit status of the run."""
     from ralph_tui.cli.project_lookup import read_project
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.formatting import plural

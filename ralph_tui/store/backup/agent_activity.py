@@ -115,7 +115,6 @@ class ActivityLog:
 
 
 def read_activity(root: Path) -> Activity:
-    """Return the recorded activity in a project; empty when it cannot be read."""
     with contextlib.suppress(OSError, StoreError, DamagedError, ValidationError):
         data = read_regular(mirror_of(root) / NAME)
         return Activity.model_validate_json(data) if data else Activity()

@@ -307,7 +307,6 @@ _KEPT_BY_RESET = frozenset({ORIGIN, ".ralph--config.yaml", "AGENTS.md"})
 
 
 def has_work(root: Path) -> bool:
-    """Return whether a project's copy contains anything that a reset removes."""
     try:
         with os.scandir(mirror_of(root)) as entries:
             return any(
