@@ -16,9 +16,6 @@ from ralph_tui.present.text.status_labels import ITERATION, Look
 
 INDENT = " " * 6
 
-WIDE = 100
-"""Cells from which a line also has the tokens, the context and the start."""
-
 RUNNING = Look("running", "running", Tone.INFO)
 
 
@@ -73,19 +70,20 @@ def _iteration_lines(it: Iteration, width: int, glyphs: Glyphs) -> list[Line]:
         Span(look.word, look.tone),
     ]
     cost, lasted = money(it.cost_usd), took(it.seconds)
-    figures = (f"{cost} {lasted.rjust(7)}", f"{cost} {lasted}", cost) if it.end else ()
-    if width >= WIDE:
-        used = f"{tokens(it.tokens):>6} tokens  {it.percent:>3.0f} % of context"
-        figures = (f"{used}  {cost:>7} {lasted:>7}  {when(it.started_at)}", *figures)
-    room = width - width_of(left) - 1  # the figures are shortened rather than the outcome
+    brief = (f"{cost} {lasted.rjust(7)}", f"{cost} {lasted}", cost)
+    share = f"{it.percent:.0f} %" if it.capacity else ""
+    more = f"{tokens(it.tokens):>6} tokens {share:>5}  {cost:>7} {lasted:>7}"
+    figures = (f"{more}  {when(it.started_at)}", more, *brief) if it.end else ()
+    # The figures are shortened rather than the outcome, and never take more than half of the row.
+    room = min(width - width_of(left) - 1, width // 2)
     fits = next((text for text in figures if len(text) <= room), "")
     first = row(left, [Span(fits, Tone.MUTED)] if fits else [], width, glyphs.ellipsis)
     whole, *rest = wrap(_title_or_reason(it), width - len(INDENT))
     folded = [whole, *([" ".join(rest)] if rest else [])]
-    more = [
+    below = [
         row([Span(f"{INDENT}{text}", Tone.MUTED)], [], width, glyphs.ellipsis) for text in folded
     ]
-    return [first, *more]
+    return [first, *below]
 
 
 def _title_or_reason(it: Iteration) -> str:

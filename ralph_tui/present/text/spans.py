@@ -4,7 +4,6 @@ A span's text may come from a model, a tool or a file. Only the widgets' `to_seg
 bring spans to the terminal, and both make the text inert.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -154,35 +153,13 @@ def row(left: Line, right: Line, width: int, ellipsis: str = "…", cut: Cut = c
 
 def wrap(text: str, width: int) -> list[str]:
     """Return the text, made inert, folded to `width` cells at spaces. Too long words are broken."""
-    width = max(1, width)
     lines: list[str] = []
     for paragraph in inert(text).expandtabs(4).split("\n"):
-        lines.extend(_wrap_paragraph(paragraph.rstrip(), width))
+        words = paragraph.strip(" ")
+        indent = min(len(paragraph) - len(paragraph.lstrip(" ")), width // 2, max(0, width - 2))
+        shown = f"{' ' * indent}{words}" if cell_len(paragraph.rstrip()) > width else paragraph
+        lines += (plain(row).rstrip() for row in flow([Span(shown.rstrip())], width, indent))
     return lines
-
-
-def _wrap_paragraph(text: str, width: int) -> list[str]:
-    if cell_len(text) <= width:
-        return [text]
-    # `len` is faster than `cell_len`, and a page may have a hundred thousand words.
-    size_of = len if text.isascii() else cell_len
-    indent = text[: len(text) - len(text.lstrip())][: min(width // 2, max(0, width - 2))]
-    room = width - cell_len(indent)
-    lines: list[str] = []
-    current, used = indent, cell_len(indent)
-    for word in text.split():
-        size = size_of(word)
-        gap = 1 if current.strip() else 0
-        if used + gap + size <= width:
-            current, used = current + " " * gap + word, used + gap + size
-            continue
-        if current.strip():
-            lines.append(current)
-        *whole, rest = chop_cells(word, room) if size > room else [word]
-        lines.extend(indent + piece for piece in whole)
-        current = indent + rest
-        used = cell_len(current)
-    return [*lines, current] if current.strip() else lines or [""]
 
 
 def fold(line: Line, width: int) -> list[list[Span]]:
@@ -195,14 +172,8 @@ def fold(line: Line, width: int) -> list[list[Span]]:
         return [to_edge(row, width) for row in hang(line, ground + 1, width)]
     if width_of(line) <= width:
         return [list(line)]
-    *before, last = line
-    used = width_of(before)
-    if used > width // 2:
-        tone = max(line, key=lambda span: len(span.text)).tone
-        return [[Span(text, tone)] for text in wrap(plain(line), width)]
-    texts = wrap(last.text, width - used)
-    below = [Span(" " * used)] if used else []
-    return [[*(below if at else before), Span(text, last.tone)] for at, text in enumerate(texts)]
+    last = line[-1].text
+    return flow(line, width, width_of(line[:-1]) + len(last) - len(last.lstrip(" ")))
 
 
 def hang(line: Line, gutter: int, width: int) -> list[list[Span]]:
@@ -215,7 +186,8 @@ def hang(line: Line, gutter: int, width: int) -> list[list[Span]]:
         Span(" " * cell_len(sign), tone if tone in GROUNDS else Tone.TEXT) for sign, tone in before
     ]
     room = max(1, width - width_of(before))
-    return [[*(below if at else before), *piece] for at, piece in enumerate(_pieces(text, room))]
+    rows = _rows(plain(text), room, room, keeps=True)
+    return [[*(below if start else before), *_part(text, start, end)] for start, end in rows]
 
 
 def to_edge(line: Line, width: int) -> list[Span]:
@@ -224,65 +196,50 @@ def to_edge(line: Line, width: int) -> list[Span]:
     return [*line, Span(" " * missing)] if has_background and missing > 0 else list(line)
 
 
-def _pieces(line: Line, room: int) -> Iterator[list[Span]]:
-    text, at = plain(line), 0
-    while True:
-        piece = text[at : at + room]
-        while len(piece) > 1 and cell_len(piece) > room:
-            piece = piece[:-1]
-        is_last = at + len(piece) >= len(text)
-        if not is_last and piece.strip() and " " in piece.lstrip():
-            piece = piece[: piece.rindex(" ") + 1]
-        found, begin = [], 0
-        for part, tone in line:
-            if shown := part[max(0, at - begin) : max(0, at + len(piece) - begin)]:
-                found.append(Span(shown, tone))
-            begin += len(part)
-        yield found
-        at += len(piece)
-        if is_last:
-            return
-
-
-_WORDS = re.compile(r"\s+|\S+")
-
-
 def flow(line: Line, width: int, indent: int = 0) -> list[list[Span]]:
     """Fold a toned line at spaces, keeping the tone of every word. Lines after the first are indented."""
-    safe = [Span(flat(text), tone) for text, tone in line]
+    safe, width = [Span(flat(text), tone) for text, tone in line], max(1, width)
     if width_of(safe) <= width:
         return [safe]
     indent = indent if indent <= width // 2 and indent < width - 1 else 0
-    room = width - indent
-    lines: list[list[Span]] = [[]]
-    used = 0
-    for word in _words(safe):
-        size = width_of(word)
-        if used + size > width and used > (indent if len(lines) > 1 else 0):
-            lines.append([Span(" " * indent)] if indent else [])
-            used = indent
-            if not plain(word).strip():
-                continue
-        for piece, tone in word:
-            for part in chop_cells(piece, room) if cell_len(piece) > room else (piece,):
-                if used + cell_len(part) > width and used > indent:
-                    lines.append([Span(" " * indent)] if indent else [])
-                    used = indent
-                lines[-1].append(Span(part, tone))
-                used += cell_len(part)
-    return lines
+    below = [Span(" " * indent)] if indent else []
+    rows = _rows(plain(safe), width, width - indent, indent)
+    return [[*(below if start else ()), *_part(safe, start, end)] for start, end in rows]
 
 
-def _words(line: Line) -> list[list[Span]]:
-    words: list[list[Span]] = []
+def _rows(
+    text: str, first: int, room: int, fixed: int = 0, *, keeps: bool = False
+) -> Iterator[tuple[int, int]]:
+    """Yield where each row of a folded text begins and ends.
+
+    Args:
+        first: Cells of the first row; the others have `room`.
+        fixed: The beginning of the text that is not folded.
+        keeps: Whether the spaces at the folds stay.
+    """
+    at, size = 0, first
+    while True:
+        end = min(len(text), at + size)
+        if cell_len(text[at:end]) > size:
+            end = at + max(1, len(chop_cells(text[at:end], size)[0]))
+        if end < len(text) and (keeps or text[end] != " "):
+            space = text.rfind(" ", at + fixed, end)
+            end = space + 1 if text[at : max(at, space)].strip() else end
+        yield at, end
+        at, size, fixed = end, room, 0
+        while not keeps and text[at : at + 1] == " ":
+            at += 1
+        if at >= len(text):
+            return
+
+
+def _part(line: Line, start: int, end: int) -> list[Span]:
+    found, begin = [], 0
     for text, tone in line:
-        for found in _WORDS.findall(text):
-            joins = words and not found.isspace() and not words[-1][-1].text.isspace()
-            if joins:
-                words[-1].append(Span(found, tone))
-            else:
-                words.append([Span(found, tone)])
-    return words
+        if shown := text[max(0, start - begin) : max(0, end - begin)]:
+            found.append(Span(shown, tone))
+        begin += len(text)
+    return found
 
 
 CHUNK_LINES = 100
