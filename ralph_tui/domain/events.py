@@ -122,8 +122,7 @@ class PlanLoaded(Lasting):
     """The whole plan was read: at the start, and whenever it was changed outside of the loop."""
 
     tasks: tuple[Task, ...]
-    source: Literal["start", "disk", "here"] = "start"
-    """`disk` is a change by somebody else, `here` a change by the person on this screen."""
+    source: Literal["start", "disk"] = "start"
     title: str = ""
     retired: tuple[RetiredTask, ...] = ()
 

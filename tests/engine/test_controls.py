@@ -14,7 +14,6 @@ from ralph_tui.domain.documents.questions import (
     parse_answer,
 )
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.events import PlanLoaded, TaskChanged
 from ralph_tui.domain.plan.plan import (
     ImplementationPlan,
     Task,
@@ -25,7 +24,6 @@ from ralph_tui.domain.plan.plan import (
 )
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase, StopMode
 from ralph_tui.domain.verification.verification import CommandCriterion
-from ralph_tui.engine.control.attribution import CHANGED_ON_DISK
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.plan_edits import SKIPPED, TaskFields, moved
 from ralph_tui.engine.core.outcome import who_stopped
@@ -261,29 +259,6 @@ def test_a_task_is_added_under_a_free_id_and_after_all_others(root: Path) -> Non
         with pytest.raises(RalphError, match=said):
             controls.add_task(wrong)
     assert plan_of(root) == before
-
-
-def test_what_was_done_here_is_known_again_when_it_is_read_from_the_disk(root: Path) -> None:
-    here, there = Controls(root), Controls(root)
-
-    def read(task: Task) -> TaskChanged:
-        return TaskChanged(task=task, reason=CHANGED_ON_DISK)
-
-    mine = here.hold("a")
-    theirs = there.hold("b")
-    assert here.attribution.attributed(read(theirs)) == read(theirs)
-    assert here.attribution.attributed(read(mine)) == TaskChanged(
-        task=mine, reason="you put it on hold"
-    )
-    assert here.attribution.attributed(read(mine)) == read(mine), "it comes back once"
-    with pytest.raises(RalphError):
-        here.hold("a")
-    here.drop_task("b")
-    dropped = PlanLoaded(tasks=plan_of(root).tasks, source="disk")
-    here.add_task(TaskFields("More"))
-    there.drop_task("task-001")
-    assert here.attribution.attributed(dropped).model_dump()["source"] == "here"
-    assert here.attribution.attributed(dropped) == dropped, "this was the other's"
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ async def test_a_reset_from_outside_is_told_with_its_reason_and_a_limit_is_told_
         change()
         await project_state.refresh()
     whys = [e.reason for e in told if isinstance(e, ev.BreakerChanged)]
-    assert whys == ["reset by hand: the network is back", "", "changed on disk"]
+    assert whys == ["reset by hand: the network is back", "", "changed by hand"]
 
 
 def _tripped(docs: Documents) -> Documents:

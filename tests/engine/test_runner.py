@@ -128,7 +128,7 @@ async def test_a_watch_that_breaks_is_told(tmp_path: Path, monkeypatch: pytest.M
     assert Project(root).load().plan.is_finished
 
 
-async def test_what_the_person_does_on_the_screen_of_a_loop_is_theirs_in_its_journal(
+async def test_what_the_person_does_to_the_plan_of_a_loop_is_in_its_journal(
     tmp_path: Path,
 ) -> None:
     root = make_project(tmp_path, [task("a", status="complete"), task("b"), task("c")])
@@ -144,7 +144,7 @@ async def test_what_the_person_does_on_the_screen_of_a_loop_is_theirs_in_its_jou
         changes: tuple[Callable[[], object], ...] = (
             lambda: launch.controls.hold("b"),
             lambda: launch.controls.drop_task("c"),
-            lambda: Controls(root).release("b"),  # another program's
+            lambda: Controls(root).release("b"),
             lambda: launch.controls.skip("b"),
         )
         for change in changes:
@@ -158,7 +158,7 @@ async def test_what_the_person_does_on_the_screen_of_a_loop_is_theirs_in_its_jou
     told = events_of(root)
     whys = [event.reason for event in told if isinstance(event, ev.TaskChanged)]
     assert [why for why in whys if why != "recorded as your decision"] == [
-        "you put it on hold", "changed on disk", "you skipped it",
+        "put on hold by hand", "released by hand", "skipped by hand",
     ]  # fmt: skip
     loaded = [event.source for event in told if isinstance(event, ev.PlanLoaded)]
-    assert loaded == ["start", "here"]
+    assert loaded == ["start", "disk"]

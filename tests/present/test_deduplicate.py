@@ -8,7 +8,6 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
-from ralph_tui.engine.control.attribution import CHANGED_ON_DISK
 from ralph_tui.present.sections.breaker_signals import breaker_lines, breaker_parts
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.parts import parts_text
@@ -176,7 +175,7 @@ def test_a_change_made_here_is_told_once_though_it_is_seen_on_the_disk_again() -
     task = Task(id="t")
     bridge.sink(ev.PlanLoaded(tasks=(task,)))
     bridge.flush()
-    made = ev.TaskChanged(task=task.model_copy(update={"title": "Other"}), reason=CHANGED_ON_DISK)
+    made = ev.TaskChanged(task=task.model_copy(update={"title": "Other"}), reason="changed by hand")
     bridge.sink(made)
     assert bridge.flush() == [made]
     bridge.sink(made)

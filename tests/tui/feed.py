@@ -11,7 +11,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.outcomes import ToolOutcome
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Injection, Phase, StopMode
 from ralph_tui.domain.run.undo_result import Undone, UndoneFile, UndoneHow, UndoPreview
 from ralph_tui.domain.verification.verification import (
@@ -206,25 +206,23 @@ class FakeControls(Controls):
 
     def skip(self, task_id: str) -> Task:
         self._note(f"skip {task_id}")
-        return self._done(task_id, "you skipped it", status=TaskStatus.BLOCKED)
+        return self._done(task_id, status=TaskStatus.BLOCKED)
 
     def retry(self, task_id: str) -> Task:
         self._note(f"retry {task_id}")
-        return self._done(task_id, "you requeued it", status=TaskStatus.PENDING, blockers=())
+        return self._done(task_id, status=TaskStatus.PENDING, blockers=())
 
     def hold(self, task_id: str) -> Task:
         self._note(f"hold {task_id}")
-        return self._done(task_id, "you put it on hold", status=TaskStatus.PENDING, held=True)
+        return self._done(task_id, status=TaskStatus.PENDING, held=True)
 
     def release(self, task_id: str) -> Task:
         self._note(f"release {task_id}")
-        return self._done(task_id, "you released it", held=False)
+        return self._done(task_id, held=False)
 
-    def _done(self, task_id: str, words: str, **changes: object) -> Task:
+    def _done(self, task_id: str, **changes: object) -> Task:
         known = next((task for task in TASKS if task.id == task_id), Task(id=task_id))
-        now = known.model_copy(update=changes)
-        self.attribution.record(ImplementationPlan(), ImplementationPlan(tasks=(now,)), words)
-        return now
+        return known.model_copy(update=changes)
 
     def answer(self, question_id: str, answer: Answer) -> AskedQuestion:
         text = "declined" if answer.declined else answer.text
@@ -251,7 +249,7 @@ class FakeControls(Controls):
 
     def add_task(self, fields: TaskFields) -> Task:
         self._note(f"add: {_given(fields)}")
-        return self._done("demo-07", "you added it", description=fields.description or "")
+        return self._done("demo-07", description=fields.description or "")
 
     def move_task(self, task_id: str, step: int) -> bool:
         self._note(f"move {task_id}: {step:+}")

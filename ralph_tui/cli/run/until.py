@@ -56,7 +56,7 @@ def prepare_until(
     controls = Controls(project.root, tell=note)
     if continues is None:
         fields = TaskFields(description=what or f"Make `{command}` pass.", criteria=criteria)
-        controls.replace_plan("you ran `ralph until`", lambda plan: _with_task(plan, fields))
+        controls.change_plan(lambda plan: _with_task(plan, fields))
     elif continues.status is TaskStatus.BLOCKED:
         controls.retry(continues.id)
     return known

@@ -2,7 +2,6 @@
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,7 +15,6 @@ from ralph_tui.domain.project_state import REASONED, Approval, ApprovalKind, Inj
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import TaskVerification
 from ralph_tui.engine.control.approved_content import plan_content
-from ralph_tui.engine.control.attribution import Attribution
 from ralph_tui.engine.control.plan_edits import (
     TaskFields,
     added,
@@ -58,7 +56,6 @@ class Controls:
     def __init__(self, root: Path, tell: Callable[[str], None] | None = None) -> None:
         """Control the project at `root`; `tell` receives notices about waits, quarantined and restored files."""
         self.root = root
-        self.attribution = Attribution()
         self._tell: Callable[[str], None] = tell or (lambda _: None)
         self._chosen = self._project = Project(root, tell=tell)
 
@@ -188,8 +185,7 @@ class Controls:
         Raises:
             RalphError: The files changed since the preview, or a loop runs; nothing was changed.
         """
-        record = partial(self.attribution.record, words="you undid it")
-        return self._undo().apply(shown, record, self._update_exports)
+        return self._undo().apply(shown, self._update_exports)
 
     def _undo(self) -> "Undo":
         from ralph_tui.engine.control.undo import Undo  # slow: imports the journal's writer
@@ -200,7 +196,7 @@ class Controls:
 
     def skip(self, task_id: str) -> Task:
         """Block a task so that the loop continues with the next; return the blocked task."""
-        return self._change_task(task_id, "you skipped it", skipped)
+        return self._change_task(task_id, skipped)
 
     def complete(self, task_id: str, reason: str) -> Task:
         """Mark a task complete without a check, by the person's decision; return the task."""
@@ -211,68 +207,52 @@ class Controls:
         find_open(project.transact(lambda docs: docs).plan, task_id)
         decided = TaskVerification.decided_by_person(reason.strip(), utc_now())
         recorded = project.receipts.record(task_id, decided)
-        return self._change_task(
-            task_id, "you marked it complete", lambda plan, name: completed(plan, name, recorded)
-        )
+        return self._change_task(task_id, lambda plan, name: completed(plan, name, recorded))
 
     def retry(self, task_id: str) -> Task:
         """Reset the attempts of a blocked task and queue it again; return the task."""
-        return self._change_task(task_id, "you requeued it", retried)
+        return self._change_task(task_id, retried)
 
     def hold(self, task_id: str) -> Task:
-        return self._change_task(task_id, "you put it on hold", held)
+        return self._change_task(task_id, held)
 
     def release(self, task_id: str) -> Task:
-        return self._change_task(task_id, "you released it", released)
+        return self._change_task(task_id, released)
 
     def edit_task(self, task_id: str, fields: TaskFields) -> Task:
-        return self._change_task(
-            task_id, "you changed it", lambda plan, name: edited(plan, name, fields)
-        )
+        return self._change_task(task_id, lambda plan, name: edited(plan, name, fields))
 
     def add_task(self, fields: TaskFields) -> Task:
-        return self._change_plan("you added it", lambda plan: added(plan, fields))[1].tasks[-1]
+        return self.change_plan(lambda plan: added(plan, fields))[1].tasks[-1]
 
     def move_task(self, task_id: str, step: int) -> bool:
         """Move an open task one place earlier (`step` -1) or later (1); return whether it moved."""
-        before, after = self._change_plan("you moved it", lambda plan: moved(plan, task_id, step))
+        before, after = self.change_plan(lambda plan: moved(plan, task_id, step))
         return after != before
 
     def drop_task(self, task_id: str) -> Task:
-        before, _ = self._change_plan("you changed it", lambda plan: dropped(plan, task_id))
+        before, _ = self.change_plan(lambda plan: dropped(plan, task_id))
         return find(before, task_id)
 
     def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
         """Split a task into several, each depending on the previous one; return the new tasks."""
-        before, after = self._change_plan("you split it", lambda plan: split(plan, task_id, parts))
+        before, after = self.change_plan(lambda plan: split(plan, task_id, parts))
         return tuple(task for task in after.tasks if before.task(task.id) is None)
 
-    def replace_plan(self, words: str, change: Change, *, branch: str = "") -> ImplementationPlan:
-        """Replace the plan with the result of `change`, and return the new plan.
-
-        Args:
-            branch: The feature's new branch; empty to keep its own.
-
-        Raises:
-            RalphError: The change is refused or cannot be written; nothing was changed.
-        """
-        return self._change_plan(words, change, branch)[1]
-
-    def _change_task(self, task_id: str, words: str, change: TaskChange) -> Task:
-        _, plan = self._change_plan(words, lambda plan: change(plan, task_id))
+    def _change_task(self, task_id: str, change: TaskChange) -> Task:
+        _, plan = self.change_plan(lambda plan: change(plan, task_id))
         return find(plan, task_id)
 
-    def _change_plan(
-        self, words: str, change: Change, branch: str = ""
+    def change_plan(
+        self, change: Change, branch: str = ""
     ) -> tuple[ImplementationPlan, ImplementationPlan]:
         """Change the plan on disk; return the plan before and after the change.
 
-        `words` are the reason for each changed task; `branch` becomes the feature's branch, unless empty.
+        `branch` becomes the feature's branch, unless empty.
         """
 
         def replan(docs: Documents) -> Outcome[ImplementationPlan]:
             after = change(docs.plan)
-            self.attribution.record(docs.plan, after, words)
             changed = docs.replacing(plan=after)
             if branch and docs.feature:
                 record = docs.project.of(docs.feature).model_copy(update={"branch": branch})

@@ -139,6 +139,22 @@ def released(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
     return plan.with_task(task_id, held=False)
 
 
+def by_hand(before: Task | None, after: Task) -> str:
+    """Return what somebody did to a task whose change was found on disk."""
+    if before is None:
+        what = "added"
+    elif after.held is not before.held:
+        what = "put on hold" if after.held else "released"
+    elif SKIPPED in after.blockers and SKIPPED not in before.blockers:
+        what = "skipped"
+    elif after.status is before.status:
+        what = "changed"
+    else:
+        words = {TaskStatus.COMPLETE: "marked complete", TaskStatus.PENDING: "requeued"}
+        what = words.get(after.status, "changed")
+    return f"{what} by hand"
+
+
 def dropped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
     find_open(plan, task_id)
     needing = [t.id for t in plan.tasks if task_id in t.dependencies]

@@ -27,7 +27,6 @@ from ralph_tui.vcs.snapshots import Difference, Point, SnapshotStore, plan_undo
 
 _MAX_NAMED = 4
 
-NotePlan = Callable[[ImplementationPlan, ImplementationPlan], None]
 FollowPlan = Callable[[ImplementationPlan], None]
 
 
@@ -100,13 +99,11 @@ class Undo:
     def apply(
         self,
         shown: UndoPreview,
-        note: NotePlan = lambda *_: None,
         follow: FollowPlan = lambda _: None,
     ) -> Undone:
         """Restore the files, commit the undo if the work was committed, and queue the task again.
 
         Args:
-            note: Receives the plan before and after the change, before it is written.
             follow: Receives the new plan, to update other files with it.
         """
         layout = self._project.layout
@@ -127,12 +124,7 @@ class Undo:
                 raise
             self._write_to_journal(shown, commit)
 
-        def change(docs: Documents) -> Documents:
-            after = _with_task_requeued(docs, shown, commit)
-            note(docs.plan, after.plan)
-            return after
-
-        docs = self._project.transact(change)
+        docs = self._project.transact(lambda docs: _with_task_requeued(docs, shown, commit))
         self._project.mark_undone(shown.task_id, shown.iterations)
         CheckStore(self._project.root).forget_outcomes()
         follow(docs.plan)

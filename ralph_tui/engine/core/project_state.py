@@ -19,9 +19,10 @@ from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import REASONED, Approval, RalphState, StopMode
+from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.control.attribution import CHANGED_ON_DISK, breaker_words
+from ralph_tui.engine.control.plan_edits import by_hand
 from ralph_tui.engine.control.plan_export import FollowedExports
 from ralph_tui.store.documents.documents import InvalidDocumentError, Returning
 from ralph_tui.store.project import Documents, Outcome, Project
@@ -194,7 +195,7 @@ class ProjectState:
                 return
             self._last_error = ""
             await self._export(docs.plan)
-            self._publish(docs, CHANGED_ON_DISK)
+            self._publish(docs, None)
 
     async def _export(self, plan: ImplementationPlan) -> None:
         if self.exports is not None and plan is not self._exported:
@@ -221,7 +222,8 @@ class ProjectState:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.wait_changed(), min(seconds, CLOCK_CHECK_SECONDS))
 
-    def _publish(self, docs: Documents, reason: str) -> None:
+    def _publish(self, docs: Documents, reason: str | None) -> None:
+        """Emit what changed, with its reason; None for changes that were read from disk."""
         before, self._docs = self._docs, docs
         self._report_repairs()
         self._emit_unfinished(docs.unfinished)
@@ -239,8 +241,7 @@ class ProjectState:
         else:
             self._emit_approval(before.state.decision, docs.state.decision)
         if before.breaker != docs.breaker:
-            by_hand = reason == CHANGED_ON_DISK
-            why = breaker_words(before.breaker, docs.breaker) if by_hand else reason
+            why = _breaker_words(before.breaker, docs.breaker) if reason is None else reason
             self._emit(ev.BreakerChanged(breaker=docs.breaker, reason=why))
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
@@ -256,7 +257,7 @@ class ProjectState:
             self._emit(now)
 
     def _emit_tasks(
-        self, before: ImplementationPlan, after: ImplementationPlan, reason: str
+        self, before: ImplementationPlan, after: ImplementationPlan, reason: str | None
     ) -> None:
         if before.tasks == after.tasks:
             return
@@ -267,8 +268,9 @@ class ProjectState:
             return
         old: dict[str, Task] = {task.id: task for task in before.tasks}
         for task in after.tasks:
-            if old.get(task.id) != task:
-                self._emit(ev.TaskChanged(task=task, reason=reason))
+            if (was := old.get(task.id)) != task:
+                why = by_hand(was, task) if reason is None else reason
+                self._emit(ev.TaskChanged(task=task, reason=why))
 
     def _emit_questions(self, before: Documents, after: Documents) -> None:
         was = {question.id: question for question in before.questions.questions}
@@ -439,6 +441,14 @@ async def stop_unanswered(
         )
 
     await project_state.transact(change)
+
+
+def _breaker_words(before: CircuitBreaker, after: CircuitBreaker) -> str:
+    """Return why the breaker changed on disk; empty for a new cost limit, which is reported elsewhere."""
+    if after == before.reset(after.reset_reason):
+        return f"reset by hand: {after.reset_reason}"
+    raised = before.model_copy(update={"max_cost_usd": after.max_cost_usd})
+    return "" if after == raised else "changed by hand"
 
 
 def _plan_loaded(plan: ImplementationPlan, source: Literal["start", "disk"]) -> ev.PlanLoaded:

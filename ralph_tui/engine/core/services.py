@@ -6,17 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.events import Event, EventSink
+from ralph_tui.domain.events import EventSink
 
 if TYPE_CHECKING:
     from ralph_tui.engine.core.ports import Agent
 
 
 def _nothing() -> None: ...
-
-
-def _unchanged(event: Event) -> Event:
-    return event
 
 
 async def no_background(_: EventSink) -> None: ...
@@ -32,7 +28,6 @@ class RunServices:
         preflight: Checks the machine before anything is started; raises `RalphError`.
         warm_up: Imports slow modules.
         label: Shown beside the project's name.
-        attribute_event: Adds to an event who caused it, before it is written to the journal.
         beside: Runs concurrently with the loop until the loop ends; may emit events.
     """
 
@@ -42,7 +37,6 @@ class RunServices:
     preflight: Callable[[], None] = _nothing
     warm_up: Callable[[], None] = _nothing
     label: str = ""
-    attribute_event: Callable[[Event], Event] = _unchanged
     beside: Callable[[EventSink], Coroutine[None, None, None]] = no_background
 
     @property

@@ -26,13 +26,12 @@ def make_launch(root: Path, services: RunServices, request: RunRequest | None = 
     """Return the launch of a project, to run or to watch it; without a request, a run builds the plan."""
     chosen = request or RunRequest(only=Phase.BUILDING)
     controls = Controls(root)
-    attributed = replace(services, attribute_event=controls.attribution.attributed)
 
     async def run(asked: RunRequest, sink: EventSink) -> LoopFinished:
         await asyncio.to_thread(import_module, _RUNNER)
         from ralph_tui.engine.run.runner import run_loop
 
-        return await run_loop(root, attributed, asked, sink)
+        return await run_loop(root, services, asked, sink)
 
     async def watch(sink: EventSink) -> None:
         def emit(event: Event) -> None:

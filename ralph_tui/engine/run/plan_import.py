@@ -140,7 +140,7 @@ class PlanImport:
                 after = after.with_task(task_id, verification=proof)
             return _reopened(after, failed)
 
-        self._controls.replace_plan("you imported it", change, branch=shown.branch)
+        self._controls.change_plan(change, branch=shown.branch)
         return shown
 
     def claimed(self, shown: ImportPreview) -> tuple[Task, ...]:

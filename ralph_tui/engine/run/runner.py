@@ -112,7 +112,7 @@ class Runner:
         self._marks = {RUN_MARK: run_id}
         self.project_state = ProjectState(
             project,
-            lambda event: bus.emit(services.attribute_event(event)),
+            bus.emit,
             exports=FollowedExports(project, self._warn),
         )
         exceptions = services.settings.safety.sandbox_exceptions

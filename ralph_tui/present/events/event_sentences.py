@@ -105,7 +105,7 @@ def _plan_loaded(e: ev.PlanLoaded) -> Sentence | None:
     if not e.tasks and e.source == "start":
         return None  # before planning, the empty plan is no news
     size = plural(len(e.tasks), "task")
-    who = {"disk": "changed on disk: ", "here": "you changed it: "}.get(e.source, "")
+    who = "changed on disk: " if e.source == "disk" else ""
     done = sum(1 for task in e.tasks if task.status is TaskStatus.COMPLETE)
     changed = " changed on disk" if e.source == "disk" else ""
     line = f"plan{changed}: {size}, {done} complete"

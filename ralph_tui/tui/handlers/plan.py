@@ -9,8 +9,7 @@ from ralph_tui.domain.events import TaskChanged
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.control.attribution import CHANGED_ON_DISK
-from ralph_tui.engine.control.plan_edits import TaskFields
+from ralph_tui.engine.control.plan_edits import TaskFields, by_hand
 from ralph_tui.present.text.key_hints import commands_as_key_text
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.widget_host import attempt
@@ -77,7 +76,8 @@ class PlanHandlers:
         return True
 
     def _show(self, task: Task) -> None:
-        self._app.bridge.sink(TaskChanged(task=task, reason=CHANGED_ON_DISK))
+        before = self._app.view.tasks.get(task.id)
+        self._app.bridge.sink(TaskChanged(task=task, reason=by_hand(before, task)))
         self._host.loop.flush()
 
     async def model(self, task: Task) -> None:

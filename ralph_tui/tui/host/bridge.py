@@ -29,7 +29,6 @@ from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.control.attribution import CHANGED_ON_DISK
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.store.crash_reports import write_report
 
@@ -125,7 +124,7 @@ class Bridge:
                 may_repeat and _repeats(event, before, self.view)
             ):
                 continue
-            shown.append(self._launch.controls.attribution.attributed(event))
+            shown.append(event)
             if type(event) in _TRACKED:
                 self._track_run(event)
         if self._queue:
@@ -202,9 +201,7 @@ class Bridge:
 
 
 def _is_known_change(event: Event, before: LoopView) -> bool:
-    if not isinstance(event, TaskChanged) or event.reason != CHANGED_ON_DISK:
-        return False
-    return before.tasks.get(event.task.id) == event.task
+    return isinstance(event, TaskChanged) and before.tasks.get(event.task.id) == event.task
 
 
 def _repeats(event: Event, before: LoopView, after: LoopView) -> bool:
