@@ -3,7 +3,7 @@
 import fnmatch
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
@@ -53,14 +53,8 @@ _COMMAND = re.compile(r"`([\w./-][^`\n]*)`")
 class CheckInputs:
     """Decides which paths of one project are inputs of its checks."""
 
-    def __init__(
-        self, root: Path, commands: Iterable[str], task_text: str = "", *, own: bool = False
-    ) -> None:
-        """Collect the inputs of `commands`; a file that `task_text` names may be the work itself.
-
-        Args:
-            own: Whether the text is that of one task, so that other programs a command names are not its work.
-        """
+    def __init__(self, root: Path, commands: Iterable[str], task_text: str = "") -> None:
+        """Collect the inputs of `commands`; a file that `task_text` names may be the work itself."""
         self._root, self._task_text = root, task_text
         self._test_names = _test_names(root)
         self.named: dict[str, None] = {}
@@ -73,7 +67,7 @@ class CheckInputs:
                 self._add_program(place, program)
                 words = _WORD.findall(" ".join(program[:_MOST_WORDS]))
                 read |= dict.fromkeys(path for word in words if (path := self._path(place, word)))
-            self._add_read([*read], own=own)
+            self._add_read([*read])
 
     def includes(self, path: str) -> bool:
         """Return whether a path, relative to the project, is an input of checks by their settings."""
@@ -109,13 +103,12 @@ class CheckInputs:
                 for here, words in placed_programs(line, where):
                     self._add_program(here, words, depth + 1, beside_runner=tests)
 
-    def _add_read(self, paths: Sequence[str], *, own: bool) -> None:
+    def _add_read(self, paths: Sequence[str]) -> None:
         """Add what a command reads besides the work: of several files that it names, the others than the task names."""
         if len(paths) < 2:
             return
-        work = [path for path in paths if is_named(path, self._task_text)]
         for path in paths:
-            if path not in work and (not is_source(path) or (own and work)):
+            if not is_source(path) and not is_named(path, self._task_text):
                 self.named[path] = None
 
     def _add_words(self, place: str, program: tuple[str, ...], *, inside: bool) -> None:
@@ -261,16 +254,3 @@ def _inside(root: Path, word: str) -> str:
         )
     except (ValueError, OSError):
         return ""
-
-
-_OFFERED = re.compile(r"pytest11[\"'\]]*\s*=?\s*\{?\s*[\w.\"'-]+\s*=\s*[\"']?([\w.]+)")
-
-
-def offered_plugins(root: Path, paths: Collection[str]) -> frozenset[str]:
-    """Return the plugins of pytest, among these paths, that the project offers to others, which are its work. Blocks."""
-    settings = (path for path in paths if path.rpartition("/")[2] in PYTEST_SETTINGS)
-    modules = (name for path in settings for name in _OFFERED.findall(read_start(root / path)))
-    relative = [name.replace(".", "/") for name in modules]
-    ends = (".py", "/__init__.py")
-    named = {f"{base}{one}{end}" for base in ("", "src/") for one in relative for end in ends}
-    return frozenset(named.intersection(paths))

@@ -2,9 +2,7 @@
 
 import ast
 import contextlib
-import difflib
 import fnmatch
-import itertools
 import json
 import os
 import re
@@ -65,91 +63,48 @@ def without_new_marks(old: bytes, new: bytes) -> bytes:
         mark = SUPPRESSION.search(line)
         if mark is None or known[line.strip()]:
             kept.append(line)
-        elif "TYPE_CHECKING" in mark[0]:
-            kept.append(_ONLY_TYPED.sub(_both_ways, line))
-        elif mark[0].startswith(("as", "cast")):
-            kept.append(_without_casts(line))
-        else:
-            end = line[len(line.rstrip("\r\n")) :]
-            kept.append(f"{_OPENING.sub('', line[: mark.start()]).rstrip()}{end}")
+            continue
+        stricter = line
+        for loose, strict in _STRICTER:
+            stricter = loose.sub(strict, stricter)
+        end = line[len(line.rstrip("\r\n")) :]
+        cut = f"{_OPENING.sub('', line[: mark.start()]).rstrip()}{end}"
+        kept.append(stricter if stricter != line else cut)
     return "".join(kept).encode()
 
 
-_CASTS = (
+_STRICTER = (
     (re.compile(r"\bas\s+any\b"), "as unknown"),
     (re.compile(r"\bas\s+unknown\s+as\b"), "as"),
     (re.compile(r"\bcast\((?:\w+\.)?Any\b"), "cast(object"),
+    (re.compile(r"((?:typing\.)?\bTYPE_CHECKING\b)"), r"(\1 and __name__)"),
 )
-"""Casts to what fits everywhere, with what has to be known of it before it fits."""
-
-
-def _without_casts(line: str) -> str:
-    for cast, stricter in _CASTS:
-        line = cast.sub(stricter, line)
-    return line
-
-
-_ONLY_TYPED = re.compile(r"(not\s+)?((?:typing\.)?\bTYPE_CHECKING\b)")
-
-
-def _both_ways(match: re.Match[str]) -> str:
-    """Return the condition so that a type checker, too, looks at both of its ways."""
-    both = f"{match[2]} and __name__"
-    return f"{match[1]}({both})" if match[1] else both
-
-
-_ANY = ("Any", "typing.Any", "object")
-_SIGNATURE_END = re.compile(rb"\)\s*:")
-_Place = tuple[str, str]
+"""What fits everywhere or is hidden from type checkers, with what has to fit or is hidden from nobody."""
+_SIGNATURE = re.compile(
+    r"^[ \t]*(?:async )?def (\w+)\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)[^:\n]*:", re.MULTILINE
+)
+_ARGUMENT = re.compile(r"(?:^|,)\s*\*{0,2}(\w+)")
+_TYPE = re.compile(r"(?::|->(?!\s*object\b))(?!\s*(?:typing\.)?Any\b)")
 
 
 def with_old_types(old: bytes, new: bytes) -> bytes:
-    """Return Python source with the types that its functions had, where they have none now or one that is any."""
-    try:
-        before, after = (list(_types(ast.parse(one))) for one in (old, new))
-    except (SyntaxError, ValueError, RecursionError):
-        return new
-    untyped = {place for place, _, type_ in before if type_ is None}
-    known = {p: ast.unparse(type_) for p, _, type_ in before if type_ and p not in untyped}
-    starts = list(itertools.accumulate(map(len, new.splitlines(keepends=True)), initial=0))
+    """Return Python source with the signatures that its functions had, where they have fewer types now."""
+    seen: Counter[str] = Counter()
+    known: dict[str, re.Match[str]] = {}
 
-    def end_of(node: ast.expr | ast.arg) -> int:
-        return starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
+    def place(match: re.Match[str]) -> str:
+        arguments = ",".join(_ARGUMENT.findall(match[2]))
+        seen[signature := f"{match[1]}({arguments})"] += 1
+        return f"{signature} {seen[signature]}"
 
-    parts = []
-    for place, node, type_ in after:
-        was, now = known.get(place, "Any"), ast.unparse(type_) if type_ else "Any"
-        if was in _ANY or now not in _ANY or (now == "object" and place[1]):
-            continue
-        if type_:
-            parts.append((starts[type_.lineno - 1] + type_.col_offset, end_of(type_), f'"{was}"'))
-        elif isinstance(node, ast.arg):
-            parts.append((end_of(node), end_of(node), f': "{was}"'))
-        else:
-            inner = (one for one in ast.walk(node.args) if isinstance(one, (ast.expr, ast.arg)))
-            last = max(map(end_of, inner), default=starts[node.lineno - 1] + node.col_offset)
-            if match := _SIGNATURE_END.search(new, last):
-                parts.append((match.start() + 1, match.start() + 1, f' -> "{was}"'))
-    for start, end, text in sorted(parts, reverse=True):
-        new = new[:start] + text.encode() + new[end:]
-    return new
+    def signature(match: re.Match[str]) -> str:
+        was = known.get(place(match), match)[0]
+        return was if len(_TYPE.findall(was)) > len(_TYPE.findall(match[0])) else match[0]
 
-
-def _types(
-    tree: ast.AST, within: str = ""
-) -> Iterator[tuple[_Place, ast.arg | ast.FunctionDef | ast.AsyncFunctionDef, ast.expr | None]]:
-    """Yield the functions and their arguments with their types; an argument's place has its name."""
-    for node in ast.iter_child_nodes(tree):
-        name = f"{within}.{node.name}" if isinstance(node, (*_FUNCTIONS, ast.ClassDef)) else within
-        if isinstance(node, _FUNCTIONS):
-            yield (name, ""), node, node.returns
-            for one in ast.walk(node.args):
-                if isinstance(one, ast.arg):
-                    yield (name, one.arg), one, one.annotation
-        yield from _types(node, name)
-
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+    for match in _SIGNATURE.finditer(os.fsdecode(old)):
+        known[place(match)] = match
+    seen.clear()
+    return os.fsencode(_SIGNATURE.sub(signature, os.fsdecode(new)))
 
 
 class Side(StrEnum):
@@ -186,7 +141,7 @@ class Context:
         named_by: Returns the files of the trusted base that name a path.
         hidden: The modules that a new module of the same name would hide.
         compiled: The names of removed and of new sources, which a build may list, and of their objects.
-        offered: The plugins of a test framework that the project offers to others.
+        is_plugin: Returns whether the project offers a plugin of pytest to others.
         imported: Returns whether the product imports a source.
     """
 
@@ -197,7 +152,7 @@ class Context:
     named_by: Callable[[str], tuple[str, ...]] = lambda _: ()
     hidden: Collection[str] = ()
     compiled: tuple[Collection[str], Collection[str]] = ((), ())
-    offered: Collection[str] = ()
+    is_plugin: Callable[[], bool] = lambda: False
     imported: Callable[[str], bool] = lambda _: False
 
     def is_check(self, path: str, content: bytes = b"") -> bool:
@@ -272,7 +227,7 @@ def _sides(
         yield Side.PRODUCT, "is named by the task"
     yield Side.CHECK, _steers(path, old, new, context)
     if is_source(name):
-        if path not in context.offered and _uses_framework(name, old, new):
+        if _uses_framework(name, old, new) and not (old and new and context.is_plugin()):
             yield Side.CHECK, "uses the test framework outside the tests"
         yield Side.PRODUCT, "is source of the project"
     if old is None:
@@ -309,8 +264,7 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
     if settings or hidden or context.is_input(path):
         before, after = (controlling_part(name, one or b"", old or b"") for one in (old, new))
         free = (before, after) != (old or b"", new or b"")
-        lists = (_words(one, own) for one, own in zip((old, new), context.compiled, strict=True))
-        if old and new and len({*lists}) == 1:
+        if old and new and _with_lists(old, new, context.compiled) == new:
             return ""
         only_free = free and (before or b"{}") == (after or b"{}")  # names, versions, dependencies
         return "" if only_free else "steers a tool"
@@ -321,42 +275,23 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
     return ""
 
 
-_WORD = re.compile(r"[\w./+-]+|[^\s\w\"',\\]")
-
-
-def _words(data: bytes | None, but: Collection[str]) -> tuple[str, ...]:
-    """Return the words without these names, where they stand beside another one of their kind."""
-    words = _WORD.findall((data or b"").decode("utf-8", "replace"))
-    ends = ["", *(word.rpartition(".")[2] for word in words), ""]
-    beside = zip(words, ends, ends[1:], ends[2:], strict=False)
-    return tuple(
-        word
-        for word, before, end, after in beside
-        if word.rpartition("/")[2] not in but or end not in (before, after)
-    )
+_COMPILED_SOURCE = r"[\w./+-]+\.(?:c|cc|cpp|cxx|h|hpp|m|mm|f90|o)\b"
+_SOURCES = re.compile(rf"{_COMPILED_SOURCE}(?:[\s\\]+{_COMPILED_SOURCE})*")
 
 
 def _with_lists(old: bytes, new: bytes, compiled: tuple[Collection[str], Collection[str]]) -> bytes:
-    """Return the old content of a build recipe with the sources that the new one lists, and nothing else of it."""
-    texts = [one.decode("utf-8", "replace") for one in (old, new)]
-    before, after = ([*_WORD.finditer(text)] for text in texts)
-    one, two = ([match[0] for match in words] for words in (before, after))
-    parts, at = [], 0
-    for tag, i, end, j, j_end in difflib.SequenceMatcher(
-        None, one, two, autojunk=False
-    ).get_opcodes():
-        if tag != "equal" and i and j:
-            gone = _leading(before[i:end], compiled[0])
-            parts.append(texts[0][at : before[i - 1].end()])
-            if added := _leading(after[j:j_end], compiled[1]):
-                parts.append(texts[1][after[j - 1].end() : added[-1].end()])
-            at = (gone or before[i - 1 : i])[-1].end()
-    found = "".join([*parts, texts[0][at:]]).encode()
-    return found if _words(found, compiled[1]) == _words(old, compiled[0]) else old
+    """Return the old content of a build recipe with the lists of the new one that differ in moved sources only."""
+    lists = iter(_SOURCES.findall(new.decode("utf-8", "replace")))
 
+    def kept(text: str, moved: Collection[str]) -> list[str]:
+        words = re.findall(_COMPILED_SOURCE, text)
+        return [word for word in words if word.rpartition("/")[2] not in moved]
 
-def _leading(words: list[re.Match[str]], names: Collection[str]) -> list[re.Match[str]]:
-    return [*itertools.takewhile(lambda word: word[0].rpartition("/")[2] in names, words)]
+    def listed(match: re.Match[str]) -> str:
+        now = next(lists, match[0])
+        return now if kept(now, compiled[1]) == kept(match[0], compiled[0]) else match[0]
+
+    return _SOURCES.sub(listed, old.decode("utf-8", "replace")).encode()
 
 
 def is_named(path: str, text: str) -> bool:

@@ -22,7 +22,7 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.evidence.allowed_changes import allowed_by_text
-from ralph_tui.engine.verification.evidence.check_inputs import CheckInputs, offered_plugins
+from ralph_tui.engine.verification.evidence.check_inputs import CheckInputs
 from ralph_tui.engine.verification.evidence.check_names import (
     RUNNER_MODULES,
     is_test_file,
@@ -356,7 +356,7 @@ class TrustedBase:
         self, base: str, claim: str, commands: tuple[str, ...], task: Task | None
     ) -> Inspection:
         text = task.description if task else ""
-        inputs = CheckInputs(self._root, commands, text, own=True)
+        inputs = CheckInputs(self._root, commands, text)
         context = self._context(base, inputs, task, claim)
         held = self.contents(base)
         changes: list[ChangedFile] = []
@@ -468,7 +468,7 @@ class TrustedBase:
             touches=task.touches if task else (),
             named_by=lambda path: self._named_by(base, path),
             hidden=(RUNNER_MODULES | sys.stdlib_module_names | installed) - present,
-            offered=offered_plugins(self._root, self.contents(base)) - known,
+            is_plugin=lambda: bool(self.found(base, "-F", "pytest11")),
             imported=is_imported,
         )
 

@@ -25,7 +25,6 @@ CONTEXT = Context(
         "data/used.txt": ("src/app.py",),
     }.get(path, ()),
     hidden={"json", "requests"},
-    offered={"src/plug.py"},
 )
 BUILDS = Context(compiled=({"one.c"}, {"add.c", "add.o", "sum.c", "max.c"}))
 
@@ -61,6 +60,9 @@ VERBS: dict[str, Verb] = {
     "changed": lambda line, _: side(line, b"old\n", b"new\n"),
     "new": lambda line, _: side(line, None, b"new\n"),
     "uses": lambda line, _: side(line, b"x = 0\n", line.data),
+    "plugin": lambda line, _: side(
+        line, line.data + b"x", line.data, Context(is_plugin=lambda: True)
+    ),
     "becomes": lambda line, root: side(line, base_of(line, root), line.data, None),
     "judged": judged,
     "build": lambda line, root: judged(line, root, BUILDS),
