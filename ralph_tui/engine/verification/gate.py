@@ -126,7 +126,7 @@ NOTHING_CHANGED = NO_CHECK_RAN.model_copy(
 TESTS_REMOVED = NO_CHECK_RAN.model_copy(
     update={
         "command": "every test is kept",
-        "tail": "Restore these test files. The task does not ask to remove or replace tests.",
+        "tail": "Restore these test files. The plan does not allow this task to remove or replace tests.",
     }
 )
 

@@ -1,11 +1,10 @@
-"""Decide which changes of check files the task or the person allows.
+"""Decide which changes of check files the plan or the person allows.
 
 A permission of the person covers exactly the content that they saw.
 """
 
 import difflib
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -19,35 +18,6 @@ MOST_LINES = 1_000
 
 
 _NOT_COVERED = "This permission does not cover that file. To allow it, run `ralph edit TASK --may-change-checks`."
-
-_ORDER = re.compile(
-    r"(?:^|[.;:!?,)\n][\s*#>-]*|\b(?:and|then|also|please)\s+)(?:remove|delete|drop|retire|prune)\b([^.;!?\n]*)",
-    re.IGNORECASE,
-)
-"""A sentence that orders to remove something; "users can delete notes" describes a feature."""
-
-_TESTS = re.compile(r"\b(?:tests?|specs?)\b", re.IGNORECASE)
-_WORDS = re.compile(r"[a-z0-9]+")
-_NOT_THE_SUBJECT = frozenset({"test", "tests", "spec", "specs", "py", "js", "ts", "go", "rs"})
-
-
-def allowed_by_text(task_text: str, deleted: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the deleted check files that the task's text orders to remove.
-
-    An order names tests, the file, or the subject of the file: `Remove the legacy exporter` is about
-    tests/test_legacy_exporter.py and tests/exporter/test_legacy.py.
-    """
-    orders = [match[1] for match in _ORDER.finditer(task_text)]
-    if not orders:
-        return ()
-    if any(_TESTS.search(order) for order in orders):
-        return deleted
-    named = {word for order in orders for word in _WORDS.findall(order.lower())}
-    named -= _NOT_THE_SUBJECT
-    parts = {path: path.lower().rsplit("/", 2)[-2:] for path in deleted}
-    return tuple(
-        path for path in deleted if named.intersection(_WORDS.findall(" ".join(parts[path])))
-    )
 
 
 def plan_notices(plan: ImplementationPlan) -> Iterator[str]:

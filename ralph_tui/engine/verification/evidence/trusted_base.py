@@ -21,7 +21,6 @@ from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.engine.core.project_tree import is_source
-from ralph_tui.engine.verification.evidence.allowed_changes import allowed_by_text
 from ralph_tui.engine.verification.evidence.check_inputs import CheckInputs
 from ralph_tui.engine.verification.evidence.check_names import (
     RUNNER_MODULES,
@@ -511,8 +510,6 @@ class TrustedBase:
         checks = [change for change in changes if change.side is Side.CHECK]
         may = task.may_change_checks
         agreed = {one.path: one.digest for one in task.allowed_check_changes}
-        deleted = tuple(change.path for change in checks if change.kind == "deleted")
-        ordered = allowed_by_text(task.full_text, deleted)
 
         def is_agreed(path: str) -> bool:
             now = new[path]
@@ -524,7 +521,6 @@ class TrustedBase:
             for change in checks
             if may is True
             or (may and any(fnmatch.fnmatchcase(change.path, glob) for glob in may))
-            or change.path in ordered
             or (change.path in agreed and is_agreed(change.path))
         )
 

@@ -9,7 +9,6 @@ import yaml
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.engine.verification.evidence.allowed_changes import (
     MOST_LINES,
-    allowed_by_text,
     allowing_check_changes,
     plan_notices,
     shown_changes,
@@ -17,7 +16,7 @@ from ralph_tui.engine.verification.evidence.allowed_changes import (
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.engine.verification.evidence.projects import write
-from tests.harness.tables import Case, Line, each_case, spelled
+from tests.harness.tables import Case, Line, each_case
 
 BOTH = {"test_a.py": "old", "test_b.py": "old"}
 
@@ -52,13 +51,9 @@ def allows(line: Line, root: Path) -> Iterable[str]:
     return allowed_of(base, Task.model_validate({"id": "a", **yaml.safe_load(line.rest)}))
 
 
-def deletes(line: Line, _: Path) -> Iterable[str]:
-    return allowed_by_text(spelled(line.rest).decode(), ("tests/test_exporter.py",))
-
-
 @each_case(__file__)
 def test_what_is_allowed(case: Case, tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    case.play({"allows": allows, "deletes": deletes}, tmp_path, pytestconfig)
+    case.play({"allows": allows}, tmp_path, pytestconfig)
 
 
 def test_a_permission_is_for_the_content_that_was_shown(
