@@ -19,8 +19,7 @@ from ralph_tui.store.io.quarantine import KEPT_ASIDE, set_aside
 from ralph_tui.store.io.rotation import append_log, older
 from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import KEPT_PLANS
-from tests.store.helpers import process, read_line
-from tests.store.test_killed_writer import Faults
+from tests.store.helpers import Faults, process, read_line
 
 SMALL = 2_000
 """Bytes of a full file here; a session's line has some 280."""
