@@ -40,7 +40,6 @@ def start_lean() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run ralph and exit with its status."""
     start_lean()
     words = sys.argv[1:] if arguments is None else arguments
     _prepare_streams()

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store.io.files import explained, write_atomic
+from ralph_tui.store.io.files import make_private, write_atomic
 from ralph_tui.store.layout import Layout
 
 PRIVATE = 0o700
@@ -16,13 +16,8 @@ def make(layout: Layout) -> None:
         raise StoreError(f"{layout.root} is not a directory.", "Create it first.")
     if os.path.lexists(dot):
         require(layout)
-    with explained("make", dot):
-        dot.mkdir(mode=PRIVATE, exist_ok=True)
-    for directory in layout.directories:
-        # One by one, because `parents=True` would create parents that others can read.
-        for part in reversed((directory, *directory.relative_to(dot).parents)):
-            with explained("make", dot / part):
-                (dot / part).mkdir(mode=PRIVATE, exist_ok=True)
+    for directory in (dot, *layout.directories):
+        make_private(directory, dot)
     if not layout.gitignore.exists():
         write_atomic(layout.gitignore, b"*\n")
 

@@ -14,6 +14,7 @@ from ralph_tui.store.documents import multi_file_commit
 from ralph_tui.store.io.files import (
     DamagedError,
     explained,
+    make_private,
     read_regular,
     sync_directory,
     write_new,
@@ -97,8 +98,7 @@ def _restore_into(layout: Layout, copies: Mapping[Path, Path], previous: Path) -
     missing = [path for path in copies if not os.path.lexists(path)]
     if not copies:
         return []
-    for directory in (layout.features, layout.home) if layout.feature else ():
-        directory.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
+    make_private(layout.home, layout.dot)
     project_dir.make(layout)
     writes = (multi_file_commit.Write(path, copies[path].read_bytes(), None) for path in missing)
     multi_file_commit.write(layout, tuple(writes), lambda _: None)
@@ -116,8 +116,7 @@ def _restore_dot(layout: Layout, copies: Mapping[Path, Path]) -> list[Path]:
     try:
         for path, copy in copies.items():
             target = made / path.relative_to(layout.dot)
-            for part in reversed(target.relative_to(made).parents[:-1]):
-                (made / part).mkdir(mode=project_dir.PRIVATE, exist_ok=True)
+            make_private(target.parent, made)
             target.write_bytes(copy.read_bytes())
             target.chmod(0o600)
         _restore_journal(layout, made)

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
@@ -79,24 +79,8 @@ class Git:
             shows_hooks: Whether the command sees the repository's hooks; only for commands that run none.
         """
         settings = self._settings if shows_hooks else (*self._settings, _NO_HOOKS)
-        words = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
-        try:
-            return subprocess.run(
-                words,
-                cwd=place or self.root,
-                env=quiet_environment(os.environ),
-                input=stdin,
-                capture_output=True,
-                timeout=SECONDS,
-                check=False,
-            )
-        except FileNotFoundError as error:
-            raise GitError("Git is not installed.", "Install it, then run again.") from error
-        except subprocess.TimeoutExpired as error:
-            raise GitError(
-                f"`git {arguments[0]}` timed out after {SECONDS:.0f} seconds.",
-                "Run it in the project to see why.",
-            ) from error
+        words = (*(word for setting in settings for word in ("-c", setting)), *arguments)
+        return run_git(words, place or self.root, quiet_environment(os.environ), stdin)
 
     def lines(self, *arguments: str) -> Iterator[bytes]:
         """Yield the output of a command line by line as it arrives, for output of any size."""
@@ -113,6 +97,28 @@ class Git:
             yield from running.stdout
         if running.returncode:
             raise GitError(f"`git {arguments[0]}` failed.", "Run `git status` in the project.")
+
+
+def run_git(
+    words: Sequence[str], cwd: Path, environment: Mapping[str, str], stdin: bytes, *kept: int
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run git and return its result, whatever its status; it keeps the descriptors `kept`."""
+    try:
+        return subprocess.run(
+            ["git", *words],
+            cwd=cwd,
+            env=environment,
+            input=stdin,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+            pass_fds=kept,
+        )
+    except FileNotFoundError as error:
+        raise GitError("Git is not installed.", "Install it, then run again.") from error
+    except subprocess.TimeoutExpired as error:
+        message = f"Git timed out after {SECONDS:.0f} seconds in {cwd}."
+        raise GitError(message, "Run `git status` there to see why.") from error
 
 
 def quiet_environment(base: Mapping[str, str]) -> dict[str, str]:

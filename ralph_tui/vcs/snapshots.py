@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.vcs.git import Git
+from ralph_tui.vcs.git import Git, run_git
 
 EXCLUDED_DIRECTORIES = frozenset({
     ".git", ".ralph", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache",
@@ -29,9 +29,6 @@ EXCLUDED_DIRECTORIES = frozenset({
 
 AGENT_NOTES = ("MEMORY.md", "progress.txt", "progress.txt.1", ".claude/.cc-writes")
 """The agent's notes on its own work, which a reviewer must not see and an undo keeps."""
-
-SECONDS = 60.0
-"""The timeout of a git command; the first snapshot reads every file."""
 
 LARGEST_FILE = 20 * 1024 * 1024
 """Bytes; larger files are left out unless the person's repository tracks them."""
@@ -393,22 +390,8 @@ class SnapshotStore:
         *descriptors: int,
     ) -> "subprocess.CompletedProcess[bytes]":
         inherited = {n: v for n, v in os.environ.items() if not n.startswith("GIT_")}
-        try:
-            return subprocess.run(
-                ["git", *arguments],
-                cwd=cwd or self.root,
-                env={**inherited, **_ENVIRONMENT, **(extra or {})},
-                input=os.fsencode(stdin),
-                capture_output=True,
-                timeout=SECONDS,
-                check=False,
-                pass_fds=descriptors,
-            )
-        except FileNotFoundError as error:
-            raise SetupError(f"No snapshots: {error.filename} is missing.", _HINT) from error
-        except subprocess.TimeoutExpired as error:
-            message = f"Git takes more than {SECONDS:.0f} seconds to read the project's files."
-            raise SetupError(message, _HINT) from error
+        environment = {**inherited, **_ENVIRONMENT, **(extra or {})}
+        return run_git(arguments, cwd or self.root, environment, os.fsencode(stdin), *descriptors)
 
     def _output(
         self, done: "subprocess.CompletedProcess[bytes]", ok: tuple[int, ...] = (0,)

@@ -14,7 +14,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.backup import mirror
-from ralph_tui.store.backup.check_store import BaseRecord, CheckStore, RequiredChecks
+from ralph_tui.store.backup.check_store import BASE, BaseRecord, CheckStore
 from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.journal.journal_location import move_journal
@@ -214,9 +214,7 @@ def test_a_user_without_a_home_has_no_records_of_the_gate(
     monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.setattr(Path, "home", nowhere)
     store = CheckStore(tmp_path)
-    store.save_baseline(b"{}")
+    store.save(BASE, BaseRecord())
     assert store.trouble == "Your home directory is not known."
-    assert store.baseline() is None
-    assert store.load() == BaseRecord()
-    assert store.required() == RequiredChecks()
+    assert store.load(BASE, BaseRecord) is None
     assert store.outcomes("make") is None

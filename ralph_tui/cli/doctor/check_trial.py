@@ -1,7 +1,6 @@
 """Tests what a run needs: each check of the project, as a run does before its first task."""
 
 import asyncio
-import json
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -13,9 +12,10 @@ import typer
 from ralph_tui.cli.console import out
 from ralph_tui.cli.doctor.guard_layers import Finding
 from ralph_tui.config.load import load_settings
+from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import RalphError, SetupError
 from ralph_tui.domain.formatting import duration, plural, shortlist
-from ralph_tui.store.backup.check_store import CheckStore
+from ralph_tui.store.backup.check_store import TRIED, CheckStore
 
 if TYPE_CHECKING:
     from ralph_tui.engine.run.verify_task import Tried
@@ -26,6 +26,13 @@ _NAMED = 3
 _OLD_FAILURE = (
     "A run accepts an old failure as long as it gets no worse. To fix it first: ralph until '{}'"
 )
+
+
+class Trial(Model):
+    """What each check showed when the person tried them, and when that was."""
+
+    at: float = 0.0
+    shown: Mapping[str, str] = {}
 
 
 def try_checks_of(root: Path) -> Iterator[Finding]:
@@ -43,7 +50,7 @@ def try_checks_of(root: Path) -> Iterator[Finding]:
         advice = "Name one: ralph config set build.test_command COMMAND"
         yield Finding("tried", ok=False, text=text, advice=advice, needed=False, is_next=True)
     shown = {command: finding.text for command, finding in found.items()}
-    CheckStore(root).save_tried(json.dumps({"at": time.time(), "shown": shown}).encode())
+    CheckStore(root).save(TRIED, Trial(at=time.time(), shown=shown))
     yield from found.values()
 
 
@@ -76,12 +83,9 @@ def _why(one: "Examined") -> str:
 
 
 def last_trial(root: Path) -> Mapping[str, str]:
-    try:
-        known = json.loads(CheckStore(root).tried() or b"{}")
-        ago = duration(max(0.0, time.time() - known["at"]))
-        return {command: f"{text}, {ago} ago" for command, text in known["shown"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return {}
+    known = CheckStore(root).load(TRIED, Trial) or Trial()
+    ago = duration(max(0.0, time.time() - known.at))
+    return {command: f"{text}, {ago} ago" for command, text in known.shown.items()}
 
 
 def print_findings(findings: tuple[Finding, ...]) -> None:

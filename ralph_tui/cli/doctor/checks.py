@@ -113,7 +113,6 @@ def _bundled_cli() -> Path | None:
 
 
 def _finding(name: str, check: Callable[[], str], suffix: str) -> Finding:
-    """Return the finding of a check, which returns its result as text or raises a `RalphError`."""
     try:
         text = check()
     except RalphError as error:

@@ -33,8 +33,6 @@ POLL_SECONDS = 0.05
 def background_starter(
     root: Path, command: str, options: Sequence[str] = (), building: Sequence[str] = ()
 ) -> "Callable[[RemainingWork], int]":
-    """Return a function that continues a run in the background and returns its process id."""
-
     def start(left: "RemainingWork") -> int:
         from ralph_tui.store.project import Project
 

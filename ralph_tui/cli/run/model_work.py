@@ -33,7 +33,6 @@ def read_material(words: Sequence[str], root: Path) -> "Addition":
 def require_consent(
     settings: "Settings", spent: float, what: Mapping[str, str], *, yes: bool
 ) -> None:
-    """Print what is sent to which model and what it may cost, and ask before anything is sent."""
     out_facts({**what, "model": settings.models.planning, "cost": most_it_costs(settings, spent)})
     if yes:
         return

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import SetupError
@@ -36,7 +36,7 @@ from ralph_tui.engine.verification.evidence.runners import placed_programs, reco
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection
 from ralph_tui.guard.core.policy import PYTHON_TOOLS
 from ralph_tui.guard.shell.statuses import lost_status
-from ralph_tui.store.backup.check_store import CheckStore
+from ralph_tui.store.backup.check_store import BASELINE, CheckStore
 from ralph_tui.vcs.snapshots import SnapshotStore
 
 
@@ -124,13 +124,9 @@ class Baseline:
 
     def load(self) -> bool:
         """Read the stored baseline; return whether there was one. Blocks."""
-        data = self._store.baseline() if self.used else None
-        try:
-            self._record = BaselineRecord.model_validate_json(data or b"")
-        except ValidationError:
-            self._record = BaselineRecord()
-            return False
-        return True
+        found = self._store.load(BASELINE, BaselineRecord) if self.used else None
+        self._record = found or BaselineRecord()
+        return found is not None
 
     def holds(self, contents: str, commands: Sequence[str]) -> bool:
         known = self._record
@@ -205,7 +201,7 @@ class Baseline:
 
     def _save(self, record: BaselineRecord) -> None:
         self._record = record
-        self._store.save_baseline(record.model_dump_json().encode())
+        self._store.save(BASELINE, record)
 
 
 def circumstances(store: SnapshotStore, settings: str, commands: Sequence[str], path: str) -> str:

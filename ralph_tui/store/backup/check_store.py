@@ -13,11 +13,14 @@ from pydantic import Field, ValidationError
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind
-from ralph_tui.store import project_dir
 from ralph_tui.store.backup.mirror import mirror_of
-from ralph_tui.store.io.files import replace_file
+from ralph_tui.store.io.files import make_private, replace_file
 
 M = TypeVar("M", bound=Model)
+
+
+BASE, BASELINE, REQUIRED, TRIED = "base", "baseline", "required", "tried"
+"""What is stored beside the outcomes: the trusted base, the failures before a run, the checks, and the last trial."""
 
 
 class BaseRecord(Model):
@@ -81,11 +84,15 @@ class CheckStore:
     def _home(self) -> Path:
         return mirror_of(self._root) / "checks"
 
-    def load(self) -> BaseRecord:
-        return self._record("base.json", BaseRecord)
+    def load(self, name: str, model: type[M]) -> M | None:
+        """Return what is stored under a name, or None if it is missing or damaged."""
+        try:
+            return model.model_validate_json(self._read(f"{name}.json") or b"")
+        except ValidationError:
+            return None
 
-    def save(self, record: BaseRecord) -> None:
-        self._write("base.json", record.model_dump_json().encode())
+    def save(self, name: str, record: Model) -> None:
+        self._write(f"{name}.json", record.model_dump_json().encode())
 
     def outcomes(self, command: str) -> dict[str, str] | None:
         """Return each test's outcome from the last accepted run of a command, or None before the first."""
@@ -103,31 +110,6 @@ class CheckStore:
         with contextlib.suppress(OSError, StoreError):
             shutil.rmtree(self._home / "outcomes")
 
-    def baseline(self) -> bytes | None:
-        return self._read("baseline.json")
-
-    def save_baseline(self, data: bytes) -> None:
-        self._write("baseline.json", data)
-
-    def tried(self) -> bytes | None:
-        """Return what the checks showed when the person tried them, or None before that."""
-        return self._read("tried.json")
-
-    def save_tried(self, data: bytes) -> None:
-        self._write("tried.json", data)
-
-    def required(self) -> RequiredChecks:
-        return self._record("required.json", RequiredChecks)
-
-    def save_required(self, required: RequiredChecks) -> None:
-        self._write("required.json", required.model_dump_json().encode())
-
-    def _record(self, name: str, model: type[M]) -> M:
-        try:
-            return model.model_validate_json(self._read(name) or b"{}")
-        except ValidationError:
-            return model()
-
     def _read(self, name: str) -> bytes | None:
         try:
             return (self._home / name).read_bytes()
@@ -137,18 +119,10 @@ class CheckStore:
     def _write(self, name: str, data: bytes) -> None:
         try:
             target = self._home / name
-            _make_private(target.parent, self._home.parent)
+            make_private(target.parent, self._home.parent)
             replace_file(target, data)
         except (OSError, StoreError) as error:
             self.trouble = error.message if isinstance(error, StoreError) else str(error)
-
-
-def _make_private(directory: Path, above: Path) -> None:
-    """Create a directory and its parents up to `above`, because `parents=True` would let others read them."""
-    above.mkdir(mode=project_dir.PRIVATE, parents=True, exist_ok=True)
-    for part in reversed((directory, *directory.parents)):
-        if part.is_relative_to(above) and part != above:
-            part.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
 
 
 def _outcomes_name(command: str) -> str:

@@ -91,6 +91,14 @@ def temp_path(target: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
 
 
+def make_private(directory: Path, above: Path) -> None:
+    """Create a directory and its parents from `above` on for the owner; `parents=True` would let others read those."""
+    below = directory.relative_to(above)
+    for part in (*reversed(below.parents), below):
+        with explained("make", above / part):
+            (above / part).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 def free_path(directory: Path, stem: str, suffix: str = "") -> Path:
     """Return a path where nothing is yet; the name gets a number if it is taken."""
     names = (f"{stem}{f'-{n}' if n > 1 else ''}{suffix}" for n in count(1))

@@ -39,7 +39,7 @@ from ralph_tui.engine.verification.detection.python_declarations import (
     read_ini,
     table,
 )
-from ralph_tui.store.backup.check_store import CheckStore, RequiredChecks, missing
+from ralph_tui.store.backup.check_store import REQUIRED, CheckStore, RequiredChecks, missing
 
 _CMAKE = "cmake -B build && cmake --build build"
 _BY_MANIFEST = (
@@ -153,7 +153,8 @@ class ChecksOfRun:
         self._root, self._settings = root, settings
         self._store = CheckStore(root)
         found = checks_of(self._root, self._settings)
-        self._still_required = self._store.required().still(found.commands)
+        required = self._store.load(REQUIRED, RequiredChecks) or RequiredChecks()
+        self._still_required = required.still(found.commands)
         self._required = found.model_copy(
             update={"commands": (*found.commands, *self._still_required)}
         )
@@ -169,13 +170,13 @@ class ChecksOfRun:
 
     def begin(self) -> None:
         """Record that a run begins. Blocks on the disk."""
-        self._store.save_required(RequiredChecks(commands=self._required.commands))
+        self._store.save(REQUIRED, RequiredChecks(commands=self._required.commands))
 
     def end(self) -> None:
         """Store the required checks for later runs. Blocks on the disk."""
         found = checks_of(self._root, self._settings).commands
         commands = (*found, *missing(self._required.commands, found))
-        self._store.save_required(RequiredChecks(commands=commands, left=found))
+        self._store.save(REQUIRED, RequiredChecks(commands=commands, left=found))
 
     def now(self) -> ProjectChecks:
         """Return the current checks, including required ones. Blocks on reading a few files."""

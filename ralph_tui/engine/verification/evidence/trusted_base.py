@@ -46,7 +46,7 @@ from ralph_tui.engine.verification.evidence.tests_inside import (
     new_modules,
     with_new_tests,
 )
-from ralph_tui.store.backup.check_store import BaseRecord, CheckStore
+from ralph_tui.store.backup.check_store import BASE, BaseRecord, CheckStore
 from ralph_tui.store.export_records import followed_names
 from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
 
@@ -150,7 +150,7 @@ class TrustedBase:
 
     @cached_property
     def _record(self) -> BaseRecord:
-        return self.store.load()
+        return self.store.load(BASE, BaseRecord) or BaseRecord()
 
     def begin(
         self, task_id: str, commands: Iterable[str], task_text: str = "", agreed: Iterable[str] = ()
@@ -312,7 +312,7 @@ class TrustedBase:
         lines = [f"update {_REF}{name} {tree}\n" for name, tree in trees.items() if tree]
         self.trees.git("update-ref", "--stdin", stdin="".join(lines))
         self.__dict__["_record"] = record
-        self.store.save(record)
+        self.store.save(BASE, record)
 
     def _with_tasks(self, base: str, record: BaseRecord, names: Iterable[str], now: str) -> str:
         """Return the base with what the attempts at these tasks changed and nobody changed since."""
