@@ -418,24 +418,11 @@ class Gate:
                 there = await self._examiner.with_originals(command, inspection)
                 excuse = self.baseline.excuse(command, there, Inspection()) if there else ""
             status, reason = (ReceiptStatus.RED_BEFORE, excuse) if excuse else (status, reason)
-        return Receipt(
-            command=command,
-            source=check.source,
-            status=status,
-            exit_code=examined.result.exit_code,
-            seconds=examined.result.seconds,
-            tail=examined.result.tail,
-            reason=reason,
-            counts=examined.counts,
-            before=examined.before,
-            failing=examined.failing,
-            inputs=examined.inputs,
-            changed=examined.changed,
-            place=examined.place,
-            runs=examined.runs,
-            flaky=examined.flaky,
-            sandboxed=self._sandboxed,
-        )
+        told = {**dict(examined.result), **dict(examined)}
+        told |= {"command": command, "source": check.source, "status": status, "reason": reason}
+        told["sandboxed"] = self._sandboxed
+        known = told.keys() & Receipt.model_fields.keys()
+        return Receipt.model_validate({name: told[name] for name in known})
 
     def _needs_uv(self, command: str) -> bool:
         """Return whether a criterion's tools run through uv: in a uv project, or if the PATH lacks the tool. Blocks."""
