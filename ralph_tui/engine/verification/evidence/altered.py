@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from ralph_tui.engine.core.project_tree import is_source
-from ralph_tui.engine.verification.evidence.check_names import TEST_DIRECTORIES
+from ralph_tui.engine.verification.evidence.check_names import TEST_DIRECTORIES, is_test_file
 from ralph_tui.engine.verification.evidence.classify import SUBJECT, classify, without_new_marks
 from ralph_tui.engine.verification.evidence.tests_inside import has_own_tests
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
@@ -111,8 +111,13 @@ class Altered(NamedTuple):
         }
 
     def leans_on_tests(self) -> bool:
-        """Return whether the changed product may take its results from its caller, or says itself what equals them."""
-        return any(_LEANS.search(new) for *_, new in self._product())
+        """Return whether the changed product may take its results from tests, which it names, or says itself what equals them."""
+        known = self.inspection.originals
+        tests = [PurePosixPath(path).name if is_test_file(path) else path for path in known]
+        named = [os.fsencode(one) for one in tests if is_test_file(one) or "/" in one]
+        return any(
+            _LEANS.search(new) or any(one in new for one in named) for *_, new in self._product()
+        )
 
     def _product(self) -> Iterator[tuple[str, bytes, bytes]]:
         old, new = self._contents
@@ -148,10 +153,10 @@ def other_values(data: bytes, names: Collection[str] = (), *, words: bool = Fals
     count = itertools.count(7, 2)
 
     def other(match: re.Match[str]) -> str:
-        if match[0] in names:
-            return match[0]
-        number = next(count)
-        return str(int(match[0]) + number) if match[0].isdecimal() else f"{match[0]}{number}"
+        if (word := match[0]) in names:
+            return word
+        number = next(count)  # a text keeps its letters, by which code may look for it
+        return str(int(word) + number) if word.isdecimal() else word + word[0] * number
 
     text = data.decode("utf-8", "replace")
     if words:
