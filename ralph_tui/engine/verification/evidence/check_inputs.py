@@ -101,6 +101,7 @@ class CheckInputs:
             tests = any(recognized_runners(line, self._root / where) for where, line in lines)
             for where, line in lines:
                 for here, words in placed_programs(line, where):
+                    self._piped = piped_words(line)
                     self._add_program(here, words, depth + 1, beside_runner=tests)
 
     def _add_read(self, paths: Sequence[str]) -> None:
@@ -112,9 +113,7 @@ class CheckInputs:
                 self.named[path] = None
 
     def _add_words(self, place: str, program: tuple[str, ...], *, inside: bool) -> None:
-        judged = not inside and not self._piped.isdisjoint(
-            program
-        )  # by the program that reads its output
+        judged = not inside and not self._piped.isdisjoint(program)  # by what reads its output
         runs = _INTERPRETERS.fullmatch(PurePosixPath(program[0]).name) is not None
         module = program.index("-m") if "-m" in program else len(program)  # it reads the rest
         name = "".join(program[module + 1 : module + 2]).replace(".", "/")
@@ -126,6 +125,9 @@ class CheckInputs:
             tests = not is_source(path) and not _EXAMPLES.isdisjoint(program)
             if path and (sourced or self._is_check(path, runs=starts or tests, inside=inside)):
                 self._add_file(path, depth=0)
+            own = self._path(place, f"{word.capitalize()}file")  # such as rake's, a program itself
+            if own and not _kind_of_recipes(word):
+                self._add_file(own, depth=0)
 
     def _started_by(self, place: str, program: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         where, text = _recipe_file(self._root, place, program)
