@@ -143,24 +143,6 @@ def package_tasks(files: DirectoryFiles) -> Iterator[NamedTasks]:
     yield NamedTasks(scripts, f"{manager} run {{}}", manager, PACKAGE, "scripts.{}")
 
 
-_PYTHON_SCRIPTS = (
-    ("pdm", "tool.pdm.scripts", "pdm run {}"),
-    ("hatch", "tool.hatch.envs.*.scripts", "hatch run *:{}"),
-)
-"""The tables with the scripts of a manager, and how one of them is run; the star is the name of an environment."""
-
-
-def python_scripts(project: PythonProject) -> Iterator[NamedTasks]:
-    for manager, dotted, run in _PYTHON_SCRIPTS:
-        above, many, _ = dotted.partition(".*")
-        for name in table(project.pyproject, *above.split(".")) if many else ("",):
-            place = dotted.replace("*", name)
-            texts = {n: str(t) for n, t in table(project.pyproject, *place.split(".")).items()}
-            if manager == project.manager:
-                line = run.replace("*", name)
-                yield NamedTasks(texts, line, manager, PYPROJECT, f"[{place}] {{}}")
-
-
 _ENVIRONMENT_RUNNERS = (
     ("tox", "tox.ini", re.compile(r"^\[testenv\]", re.MULTILINE), "run -e py"),
     ("tox", PYPROJECT, re.compile(r"^\[(tool\.tox)\b", re.MULTILINE), "run -e py"),

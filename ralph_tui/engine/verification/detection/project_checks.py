@@ -29,7 +29,6 @@ from ralph_tui.engine.verification.detection.named_tasks import (
     package_manager,
     package_tasks,
     python_environments,
-    python_scripts,
     read_package,
     recipe_tasks,
 )
@@ -273,7 +272,7 @@ def _python_checks(project: PythonProject) -> list[CheckCommand]:
         return [check(CheckKind.TESTS, "uv run pytest", "pytest", PYPROJECT, "(cannot be read)")]
     if not project.manager:
         return []
-    found = [one for tasks in python_scripts(project) for k in CheckKind if (one := tasks.check(k))]
+    found = []
     for kind, tools in _PYTHON_TOOLS.items():
         for tool, line in tools:
             place = project.place_of(tool)
@@ -282,9 +281,7 @@ def _python_checks(project: PythonProject) -> list[CheckCommand]:
                 own = "mypy" if tool == "mypy" and _names_files_for_mypy(project) else line
                 found.append(check(kind, f"{place.run} {own}", tool, place.file, place.part))
     found += [*_undeclared_tests(project), *python_environments(project)]
-    return sorted(
-        found, key=lambda one: one.runner != "pdm" and not one.command.startswith(project.venv)
-    )
+    return sorted(found, key=lambda one: not one.command.startswith(project.venv))
 
 
 def _names_files_for_mypy(project: PythonProject) -> bool:

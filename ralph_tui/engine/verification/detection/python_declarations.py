@@ -1,8 +1,6 @@
 """Find where a Python project declares its tools, and the command that runs a tool from there."""
 
-import ast
 import configparser
-import contextlib
 import re
 import shlex
 import tomllib
@@ -21,7 +19,6 @@ INCLUDE_DEPTH = 3
 WORKSPACE_LEVELS = 3
 """The number of parent directories in which the root of a uv workspace is searched."""
 
-_WITH_EXTRA = "uv run --no-project --with-editable '.[{}]'"
 _DECLARED = {
     PYPROJECT: (
         ("project.dependencies", "[project] dependencies", ""),
@@ -32,14 +29,10 @@ _DECLARED = {
         ("tool.poetry.dev-dependencies", "[tool.poetry.dev-dependencies]", ""),
         ("tool.poetry.group.*.dependencies", "[tool.poetry.group.{}.dependencies]", ""),
         ("tool.pdm.dev-dependencies.*", "[tool.pdm.dev-dependencies] {}", ""),
-        ("tool.hatch.envs.*.dependencies", "[tool.hatch.envs.{}]", "hatch -e {} run"),
-        ("tool.hatch.envs.*.extra-dependencies", "[tool.hatch.envs.{}]", "hatch -e {} run"),
     ),
     "Pipfile": (("packages", "[packages]", ""), ("dev-packages", "[dev-packages]", "")),
-    "setup.cfg": (("extras.*", "[options.extras_require] {}", _WITH_EXTRA),),
-    "setup.py": (("extras.*", "extras_require {}", _WITH_EXTRA),),
 }
-"""Where a file declares tools, the name of the place in messages, and the option of `uv run` or what runs them instead."""
+"""Where a file declares tools, the name of the place in messages, and the option of `uv run`."""
 
 _MANAGED: tuple[tuple[PythonManager, frozenset[str]], ...] = (
     ("uv", frozenset({"uv.lock", "tool.uv", "uv_build"})),
@@ -194,7 +187,7 @@ class PythonProject:
         ]
         if self.manager == "uv":
             venvs[0] = venvs[0]._replace(run="uv run")
-        declared = [*self._own_places(), *self._requirement_places(), *self._setup_places()]
+        declared = [*self._own_places(), *self._requirement_places()]
         declared += self._tox_places()
         found = [*venvs, *declared] if self.venv else [*declared, *venvs]
         return (*found, *self._workspace_places())
@@ -243,14 +236,6 @@ class PythonProject:
                 found |= _tools([text])
         return frozenset(found)
 
-    def _setup_places(self) -> Iterator[ToolPlace]:
-        named = "options.extras_require"
-        listed = self.setup_cfg.items(named) if self.setup_cfg.has_section(named) else ()
-        lists = {name: (text or "").splitlines() for name, text in listed}
-        extras = {"setup.cfg": lists, "setup.py": _extras(self.files.read("setup.py"))}
-        for file, found in extras.items() if self.manager == "pip" else ():
-            yield from declared_places({"extras": found}, self.run, file)
-
     @cached_property
     def workspace(self) -> str | None:
         if PYPROJECT not in self.names or table(self.pyproject, "tool", "uv", "workspace"):
@@ -297,7 +282,6 @@ def declared_places(
                 tools = _tools(inner) if below else _group(groups, name)
                 own = needs.format(name)
                 start = run + own if run.startswith("uv run") and name not in free else run
-                start = start if not own or own.startswith(" ") else own
                 yield ToolPlace(tools, start, file, part.format(name))
 
 
@@ -310,18 +294,6 @@ def _group(
     included = (one.get("include-group") for one in listed if isinstance(one, dict))
     inner = (_group(groups, str(other), seen | {name}) for other in included)
     return _tools(listed).union(*inner)
-
-
-def _extras(text: str) -> dict[str, object]:
-    """Return the literals by name in the dictionaries of a setup.py, without running it."""
-    found: dict[str, object] = {}
-    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        for one in (two for two in ast.walk(ast.parse(text)) if isinstance(two, ast.Dict)):
-            for key, value in zip(one.keys, one.values, strict=True):
-                if isinstance(key, ast.Constant):
-                    with contextlib.suppress(ValueError, TypeError):
-                        found[str(key.value)] = ast.literal_eval(value)
-    return found
 
 
 def _rank(name: str) -> tuple[int, str]:
