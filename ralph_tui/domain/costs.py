@@ -57,11 +57,9 @@ class CostLimits(Model):
     total: Money = 200.0
 
     def of(self, level: CostLevel) -> float:
-        return {
-            CostLevel.ITERATION: self.per_iteration,
-            CostLevel.SESSION: self.per_session,
-            CostLevel.TOTAL: self.total,
-        }[level]
+        return dict(
+            zip(CostLevel, (self.per_iteration, self.per_session, self.total), strict=True)
+        )[level]
 
 
 class CostMeter(Model):
@@ -85,11 +83,7 @@ class CostMeter(Model):
         return self.model_copy(update={"iteration": 0.0})
 
     def of(self, level: CostLevel) -> float:
-        return {
-            CostLevel.ITERATION: self.iteration,
-            CostLevel.SESSION: self.session,
-            CostLevel.TOTAL: self.total,
-        }[level]
+        return dict(zip(CostLevel, (self.iteration, self.session, self.total), strict=True))[level]
 
     def exceeded(self, limits: CostLimits) -> CostLevel | None:
         widest_first = (CostLevel.TOTAL, CostLevel.SESSION, CostLevel.ITERATION)

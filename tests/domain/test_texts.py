@@ -15,7 +15,6 @@ from ralph_tui.domain.documents.memory import (
     NEWEST,
     SHOWN,
     MemoryNote,
-    MemorySources,
     SessionFacts,
     active_memory,
     choose,
@@ -190,14 +189,8 @@ def test_memory_without_a_summary_says_so() -> None:
 def test_active_memory_is_bounded_and_keeps_the_newest(
     memory: str, recent: list[str], learned: list[str], state: str
 ) -> None:
-    sources = MemorySources(
-        handoff=memory,
-        iterations=tuple(recent),
-        state=state,
-        phase="p" * 9_000,
-        learnings=choose(learned, frozenset()),
-    )
-    found = active_memory(sources)
+    parts = (state, memory, *reversed(recent), "p" * 9_000)
+    found = active_memory(parts, choose(learned, frozenset()).texts)
     assert len(found.whole) <= ACTIVE_MEMORY_LIMIT
     assert found.text.startswith(state.strip())
     assert memory.strip()[:100] in found.text

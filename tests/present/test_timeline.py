@@ -332,11 +332,10 @@ def test_who_decided_about_a_call_is_told_and_a_host_is_no_call() -> None:
     assert "allowed on the screen" in shown[0]
     assert shown[1].split()[1:3] == ["reach", "x.org"]
     assert "Allowed once on the screen" in detail_of(timeline.entries[0], UNICODE).text
+    call = {"tool_id": "c", "name": "Bash", "rule": "ask-first"}
     log = (
-        CallDecision(
-            tool="Bash", rule="ask-first", part="ls", scope="again", reason="it is listed"
-        ),
-        CallDecision(tool="Bash", rule="ask-first", reason="not today", by="terminal"),
+        CallDecision(0, ev.ToolAllowed(**call, part="ls", scope="again", reason="it is listed")),
+        CallDecision(0, ev.ToolDenied(**call, reason="not today", by="terminal")),
     )
     told = parts_text(guard_parts(log, UNICODE))
     assert "Guard log: 1 denial, 1 allowed on request" in told

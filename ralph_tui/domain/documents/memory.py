@@ -259,20 +259,6 @@ def _distinct(lines: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line.strip()))
 
 
-class MemorySources(Model):
-    """The parts of a prompt's memory, each as text or empty."""
-
-    handoff: str = ""
-    """MEMORY.md of the last hand-off."""
-    phase: str = ""
-    """The outcome of the previous phase."""
-    iterations: tuple[str, ...] = ()
-    """The memories of the last iterations, oldest first."""
-    state: str = ""
-    """The figures of the plan and this run."""
-    learnings: Chosen = Chosen()
-
-
 class ActiveMemory(Model):
     """The memory of one prompt: the memory text and the learnings."""
 
@@ -292,14 +278,14 @@ _HEADINGS = 80
 """Characters for the titles of the two sections."""
 
 
-def active_memory(sources: MemorySources) -> ActiveMemory:
+def active_memory(parts: Sequence[str], learnings: tuple[str, ...]) -> ActiveMemory:
     """Build the memory of the next prompt, at most 8,000 characters (seeds, "Active Memory Construction").
 
-    The figures and learnings are bounded. Of the rest, the oldest part is cut first.
+    Args:
+        parts: The most important first, because the last ones are cut.
+        learnings: Lines that are not cut, because they are bounded.
     """
-    learnings = sources.learnings.texts
     room = ACTIVE_MEMORY_LIMIT - _HEADINGS - sum(len(line) + 3 for line in learnings)
-    parts = (sources.state, sources.handoff, *reversed(sources.iterations), sources.phase)
     kept: list[str] = []
     for part in (part.strip() for part in parts):
         if not part or room <= 0:

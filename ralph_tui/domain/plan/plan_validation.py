@@ -1,6 +1,7 @@
 """Find the problems that make a plan unworkable, before money is spent: ids, dependencies, cycles. Pure functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Literal
 
 from ralph_tui.domain.base import Model
@@ -8,6 +9,9 @@ from ralph_tui.domain.sanitize import inert
 
 MAX_ID = 200
 """Maximum length of a task's id, which people type and which is shown in lists and tool calls."""
+
+MOST_CYCLES = 50
+"""How many cycles are named, because finding each takes a pass over the plan."""
 
 
 class PlanProblem(Model):
@@ -59,57 +63,33 @@ def _id_problems(ids: Iterable[str]) -> list[PlanProblem]:
     positions: dict[str, list[int]] = {}
     for number, task_id in enumerate(ids, 1):
         positions.setdefault(task_id, []).append(number)
-        if _blank(task_id):
+        wrong = odd_id(task_id)
+        if blank := _blank(task_id):
             wrong = f"an id without a visible character ({task_id!r:.80})" if task_id else "no id"
-            found.append(
-                PlanProblem(kind="empty_id", task_id=task_id, message=f"Task {number} has {wrong}.")
-            )
-        elif wrong := odd_id(task_id):
-            found.append(
-                PlanProblem(kind="odd_id", task_id=task_id, message=f"Task {number} has {wrong}.")
-            )
+        if wrong:
+            kind: Literal["empty_id", "odd_id"] = "empty_id" if blank else "odd_id"
+            message = f"Task {number} has {wrong}."
+            found.append(PlanProblem(kind=kind, task_id=task_id, message=message))
     for task_id, where in positions.items():
         if len(where) > 1 and not _blank(task_id):
             places = " and ".join(str(n) for n in where)
-            found.append(
-                PlanProblem(
-                    kind="duplicate_id",
-                    task_id=task_id,
-                    message=f"Task id {task_id!r} is used more than once (tasks {places}).",
-                )
-            )
+            message = f"Task id {task_id!r} is used more than once (tasks {places})."
+            found.append(PlanProblem(kind="duplicate_id", task_id=task_id, message=message))
     return found
 
 
 def _cycle_problems(graph: Mapping[str, tuple[str, ...]]) -> list[PlanProblem]:
-    """Return each cycle once, as a path that ends where it began. Iterative, so that deep plans cannot overflow the stack."""
+    """Return each cycle as a path that ends where it began."""
     found: list[PlanProblem] = []
-    finished: set[str] = set()
-    for start in graph:
-        if start in finished:
-            continue
-        path: list[str] = [start]
-        on_path = {start}
-        pending = [iter(graph[start])]
-        while pending:
-            node = next(pending[-1], None)
-            if node is None:
-                pending.pop()
-                done = path.pop()
-                on_path.discard(done)
-                finished.add(done)
-            elif node in on_path:
-                loop = (*path[path.index(node) :], node)
-                found.append(
-                    PlanProblem(
-                        kind="cycle",
-                        task_id=node,
-                        message=f"Tasks depend on each other in a cycle: {' → '.join(loop)}.",
-                        path=loop,
-                    )
-                )
-            elif node in graph and node not in finished:
-                path.append(node)
-                on_path.add(node)
-                pending.append(iter(graph[node]))
+    left = {task_id: list(dict.fromkeys(dependencies)) for task_id, dependencies in graph.items()}
+    while len(found) < MOST_CYCLES:
+        try:
+            TopologicalSorter(left).prepare()
+        except CycleError as error:
+            loop = tuple(reversed(error.args[1]))
+            left[loop[0]].remove(loop[1])
+            message = f"Tasks depend on each other in a cycle: {' → '.join(loop)}."
+            found.append(PlanProblem(kind="cycle", task_id=loop[0], message=message, path=loop))
+        else:
+            break
     return found

@@ -1,26 +1,14 @@
 """Estimate how long the rest of the plan takes and what it costs, always with the basis of the estimate."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from ralph_tui.domain.base import Model
+from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.outcomes import IterationOutcome
+from ralph_tui.domain.view.run_history import Iteration
 
 MAX_FINISHED = 20
 """How many completed tasks the pace is based on, the latest ones; older tasks say little about the next."""
-
-
-class Attempt(Protocol):
-    """An attempt at a task, from the journal or an event."""
-
-    @property
-    def outcome(self) -> IterationOutcome | None: ...
-
-    @property
-    def seconds(self) -> float: ...
-
-    @property
-    def cost_usd(self) -> float: ...
 
 
 class Forecast(Model):
@@ -43,9 +31,9 @@ class Forecast(Model):
         return f"at the pace of the last {tasks}, failed attempts included"
 
 
-def forecast(attempts: Sequence[Attempt], open_tasks: int) -> Forecast:
+def forecast(attempts: Sequence[Iteration | IterationFinished], open_tasks: int) -> Forecast:
     """Estimate the time and cost of the open tasks from past attempts, oldest first, failed ones included."""
-    spent: list[Attempt] = []
+    spent: list[Iteration | IterationFinished] = []
     finished = 0
     for attempt in reversed(attempts):
         complete = attempt.outcome is IterationOutcome.COMPLETE

@@ -64,13 +64,6 @@ class LoadState(StrEnum):
     ALL = "all"
 
 
-class PendingInjection(Model):
-    """Guidance that no iteration has received yet."""
-
-    id: str
-    text: str
-
-
 class LoopView(Model):
     """The loop at a glance."""
 
@@ -124,7 +117,8 @@ class LoopView(Model):
     """The step around the work that is running."""
     steps: tuple[ev.StepFinished, ...] = ()
     """The latest result of each step, in the order in which they ended."""
-    injections: tuple[PendingInjection, ...] = ()
+    injections: tuple[ev.InjectionQueued, ...] = ()
+    """Guidance that no iteration has received yet."""
     questions: tuple[AskedQuestion, ...] = ()
     """Questions that wait for the person, oldest first."""
     approval: ev.ApprovalRequested | None = None

@@ -10,7 +10,6 @@ from typing import Any
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.features import FeatureFilter
 from ralph_tui.domain.outcomes import IterationOutcome, ToolOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
@@ -47,9 +46,10 @@ class Metric(Model):
 
 
 @dataclass
-class _Tally:
-    """The counts so far."""
+class Meter:
+    """Counts the events of one feature, whose tasks may have the ids of another's. Not thread-safe."""
 
+    events: FeatureEvents = field(default_factory=lambda: FeatureEvents(None))
     tasks: dict[str, Task] = field(default_factory=dict)
     attempted: set[str] = field(default_factory=set)
     iterations: set[int] = field(default_factory=set)
@@ -74,48 +74,32 @@ class _Tally:
         task = self.tasks.get(task_id)
         return task is not None and task.status is TaskStatus.COMPLETE
 
-
-class Meter:
-    """Counts events for the metrics. Not thread-safe."""
-
-    def __init__(self, past: FeatureFilter | None = None) -> None:
-        """Start counting one feature, or all features together if `past` is None.
-
-        The tasks of different features may have the same ids.
-        """
-        self._events = FeatureEvents(past)
-        self._tally = _Tally()
-
     def feed(self, event: ev.Event) -> None:
         handler = _HANDLERS.get(type(event))
-        if self._events.takes(event) and handler:
-            handler(self._tally, event)
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        return _metrics(self._tally)
+        if self.events.takes(event) and handler:
+            handler(self, event)
 
 
-def _capacity_told(t: _Tally, e: ev.LoopStarted | ev.UsageReported) -> None:
+def _capacity_told(t: Meter, e: ev.LoopStarted | ev.UsageReported) -> None:
     t.capacity = e.context_capacity or t.capacity
 
 
-def _plan_loaded(t: _Tally, e: ev.PlanLoaded) -> None:
+def _plan_loaded(t: Meter, e: ev.PlanLoaded) -> None:
     t.tasks.update({task.id: task for task in e.tasks})
 
 
-def _task_changed(t: _Tally, e: ev.TaskChanged) -> None:
+def _task_changed(t: Meter, e: ev.TaskChanged) -> None:
     t.tasks[e.task.id] = e.task
 
 
-def _iteration_started(t: _Tally, e: ev.IterationStarted) -> None:
+def _iteration_started(t: Meter, e: ev.IterationStarted) -> None:
     t.iteration = e.iteration
     if e.task_id not in _PHASES:
         t.iterations.add(e.iteration)
         t.attempted.add(e.task_id)
 
 
-def _iteration_finished(t: _Tally, e: ev.IterationFinished) -> None:
+def _iteration_finished(t: Meter, e: ev.IterationFinished) -> None:
     if e.context_tokens and t.capacity:
         t.context += e.context_tokens
         t.room += t.capacity
@@ -130,14 +114,14 @@ def _iteration_finished(t: _Tally, e: ev.IterationFinished) -> None:
         t.stagnant = False
 
 
-def _gate_finished(t: _Tally, e: ev.GateFinished) -> None:
+def _gate_finished(t: Meter, e: ev.GateFinished) -> None:
     if e.task_id in _PHASES:  # ralph's own checks, not a claim of the model
         return
     t.exits += 1
     t.premature += not e.passed
 
 
-def _breaker_changed(t: _Tally, e: ev.BreakerChanged) -> None:
+def _breaker_changed(t: Meter, e: ev.BreakerChanged) -> None:
     threshold = e.breaker.max_stagnation_iterations
     stuck = 0 < threshold <= e.breaker.stagnation_count
     if stuck and not t.stuck:
@@ -146,35 +130,35 @@ def _breaker_changed(t: _Tally, e: ev.BreakerChanged) -> None:
     t.stuck = stuck
 
 
-def _question_asked(t: _Tally, e: ev.QuestionAsked) -> None:
+def _question_asked(t: Meter, e: ev.QuestionAsked) -> None:
     if e.question.answer is None:  # not answered by a prepared file
         t.helped.add(t.iteration)
 
 
-def _injection_consumed(t: _Tally, e: ev.InjectionConsumed) -> None:
+def _injection_consumed(t: Meter, e: ev.InjectionConsumed) -> None:
     t.helped.add(e.iteration)
 
 
-def _gate_checked(t: _Tally, e: ev.GateChecked) -> None:
+def _gate_checked(t: Meter, e: ev.GateChecked) -> None:
     if BUILD.search(e.receipt.command) and e.receipt.exit_code is not None:
         t.builds += 1
         t.good_builds += e.receipt.exit_code == 0
 
 
-def _tool_started(t: _Tally, e: ev.ToolStarted) -> None:
+def _tool_started(t: Meter, e: ev.ToolStarted) -> None:
     command = e.input.get("command")
     if isinstance(command, str) and BUILD.search(command):
         t.calls[e.tool_id] = command
 
 
-def _tool_finished(t: _Tally, e: ev.ToolFinished) -> None:
+def _tool_finished(t: Meter, e: ev.ToolFinished) -> None:
     ran = e.outcome in (ToolOutcome.OK, ToolOutcome.ERROR)
     if t.calls.pop(e.tool_id, None) is not None and ran:
         t.builds += 1
         t.good_builds += e.outcome is ToolOutcome.OK
 
 
-_HANDLERS: dict[type[ev.Event], Callable[[_Tally, Any], None]] = {
+_HANDLERS: dict[type[ev.Event], Callable[[Meter, Any], None]] = {
     ev.LoopStarted: _capacity_told,
     ev.PlanLoaded: _plan_loaded,
     ev.TaskChanged: _task_changed,
@@ -193,7 +177,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[_Tally, Any], None]] = {
 MEASURED = frozenset(str(kind.model_fields["type"].default) for kind in _HANDLERS)
 
 
-def _metrics(t: _Tally) -> tuple[Metric, ...]:
+def metrics_of(t: Meter) -> tuple[Metric, ...]:
     estimates = {
         task_id: task.estimated_tokens
         for task_id, task in t.tasks.items()

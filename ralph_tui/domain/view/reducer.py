@@ -18,7 +18,6 @@ from ralph_tui.domain.view.loop_view import (
     RESTING,
     LoadState,
     LoopView,
-    PendingInjection,
     RunState,
 )
 
@@ -124,10 +123,10 @@ def _step_finished(view: LoopView, e: ev.StepFinished) -> _Changes:
 
 
 def _injection_queued(view: LoopView, e: ev.InjectionQueued) -> _Changes:
-    queued = PendingInjection(id=e.id, text=e.text)
-    if queued in view.injections:
+    known = {queued.id: queued for queued in view.injections}
+    if e.id in known and known[e.id].text == e.text:
         return {}
-    return {"injections": (*(i for i in view.injections if i.id != e.id), queued)}
+    return {"injections": (*(i for i in view.injections if i.id != e.id), e)}
 
 
 def _question_asked(view: LoopView, e: ev.QuestionAsked) -> _Changes:

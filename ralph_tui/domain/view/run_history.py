@@ -6,16 +6,14 @@ Each iteration has its offsets in the journal, so that a screen can read its eve
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.features import FeatureFilter
 from ralph_tui.domain.outcomes import IterationOutcome
-from ralph_tui.domain.permissions import Scope
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.verification.verification import Receipt
 from ralph_tui.domain.view.feature_events import FeatureEvents
 
@@ -85,28 +83,12 @@ class Run(Model):
     """Offsets in the journal; `end` is 0 while the run continues."""
 
 
-class CallDecision(Model):
-    """The decision about a tool call that was denied, or that a person was asked about."""
+class CallDecision(NamedTuple):
+    """A tool call that was denied, or that a person was asked about."""
 
-    at: datetime | None = None
-    iteration: int = 0
-    tool: str
-    rule: str
-    part: str = ""
-    reason: str = ""
-    instead: str = ""
-    scope: Scope | None = None
-    """How long the permission lasts; None if the call was denied."""
-    by: str = ""
-    """Who decided; empty if the guard denied the call."""
-
-
-class BreakerChange(Model):
-    """The breaker after one of its changes."""
-
-    at: datetime | None = None
-    breaker: CircuitBreaker
-    reason: str = ""
+    iteration: int
+    """0 between iterations."""
+    event: ev.ToolDenied | ev.ToolAllowed
 
 
 class RunHistory(Model):
@@ -115,7 +97,7 @@ class RunHistory(Model):
     runs: tuple[Run, ...] = ()
     iterations: tuple[Iteration, ...] = ()
     rulings: tuple[CallDecision, ...] = ()
-    breaker: tuple[BreakerChange, ...] = ()
+    breaker: tuple[ev.BreakerChanged, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -158,11 +140,6 @@ class RunHistory(Model):
         )
 
 
-def _shared(kind: type[Model], event: ev.Event) -> dict[str, Any]:
-    names = kind.model_fields.keys() & type(event).model_fields.keys()
-    return {name: getattr(event, name) for name in names}
-
-
 class RunHistoryBuilder:
     """Builds a chronicle from events and their offsets in the journal. Not thread-safe."""
 
@@ -175,7 +152,7 @@ class RunHistoryBuilder:
         self._runs: list[Run] = []
         self._iterations: list[Iteration] = []
         self._rulings: list[CallDecision] = []
-        self._breaker: list[BreakerChange] = []
+        self._breaker: list[ev.BreakerChanged] = []
         self._open: set[str] = set()
         self._phase = Phase.BUILDING
         self._capacity = 0
@@ -195,8 +172,8 @@ class RunHistoryBuilder:
             "iteration_finished": self._iteration_finished,
             "work_committed": self._work_committed,
             "work_undone": self._work_undone,
-            "tool_denied": self._tool_denied,
-            "tool_allowed": self._add_ruling,
+            "tool_denied": self._call_judged,
+            "tool_allowed": self._call_judged,
             "breaker_changed": self._breaker_changed,
         }
 
@@ -314,8 +291,9 @@ class RunHistoryBuilder:
         self._change(session_id=e.session_id, **({"model": e.model} if e.model else {}))
 
     def _iteration_finished(self, _: int, end: int, e: ev.IterationFinished) -> None:
+        shared = Iteration.model_fields.keys() & type(e).model_fields.keys()
         self._change(
-            **_shared(Iteration, e),
+            **{name: getattr(e, name) for name in shared},
             files=e.files_changed,
             ended_at=e.time,
             open_tasks=len(self._open),
@@ -323,20 +301,15 @@ class RunHistoryBuilder:
         )
         self._current = None
 
-    def _tool_denied(self, start: int, end: int, e: ev.ToolDenied) -> None:
-        if self._current is not None:
-            self._change(denials=self._iterations[self._current].denials + 1)
-        self._add_ruling(start, end, e)
-
-    def _add_ruling(self, _: int, __: int, e: ev.ToolDenied | ev.ToolAllowed) -> None:
-        at = 0 if self._current is None else self._iterations[self._current].number
-        self._rulings.append(
-            CallDecision(at=e.time, iteration=at, tool=e.name, **_shared(CallDecision, e))
-        )
+    def _call_judged(self, _: int, __: int, e: ev.ToolDenied | ev.ToolAllowed) -> None:
+        current = None if self._current is None else self._iterations[self._current]
+        if current is not None and isinstance(e, ev.ToolDenied):
+            self._change(denials=current.denials + 1)
+        self._rulings.append(CallDecision(current.number if current is not None else 0, e))
         del self._rulings[:-KEPT_RULINGS]
 
     def _breaker_changed(self, _: int, __: int, e: ev.BreakerChanged) -> None:
-        self._breaker.append(BreakerChange(at=e.time, breaker=e.breaker, reason=e.reason))
+        self._breaker.append(e)
         del self._breaker[:-KEPT_BREAKERS]
 
 

@@ -2,7 +2,6 @@
 
 from ralph_tui.domain.documents.memory import (
     ActiveMemory,
-    MemorySources,
     active_memory,
     choose,
     decisions_in,
@@ -28,15 +27,13 @@ def memory_for(project: Project, docs: Documents, task: Task | None) -> ActiveMe
     words = words_of_task(task) if task else words_of(docs.state.request)
     earlier = tuple(Phase)[: tuple(Phase).index(docs.state.current_phase)]
     memories = (project.read_phase_memory(phase) for phase in reversed(earlier))
-    return active_memory(
-        MemorySources(
-            handoff=relevant_handoff(*project.handoff(), docs.plan, task),
-            phase=next((text for text in memories if text.strip()), ""),
-            iterations=project.recent_iteration_memories(limit=RECENT_ITERATIONS),
-            state=figures(docs.plan, docs.state, task) if docs.plan.tasks else "",
-            learnings=choose(project.read_learnings(ALL_LEARNINGS), words),
-        )
+    parts = (
+        figures(docs.plan, docs.state, task) if docs.plan.tasks else "",
+        relevant_handoff(*project.handoff(), docs.plan, task),
+        *reversed(project.recent_iteration_memories(limit=RECENT_ITERATIONS)),
+        next((text for text in memories if text.strip()), ""),
     )
+    return active_memory(parts, choose(project.read_learnings(ALL_LEARNINGS), words).texts)
 
 
 def learnings_for(project: Project, *texts: str) -> tuple[str, ...]:

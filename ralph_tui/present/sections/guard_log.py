@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from ralph_tui.domain.events import BreakerChanged, ToolAllowed
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.domain.view.run_history import BreakerChange, CallDecision
+from ralph_tui.domain.view.run_history import CallDecision
 from ralph_tui.present.events.event_sentences import by_whom
 from ralph_tui.present.sections.breaker_signals import breaker_parts
 from ralph_tui.present.text.figures import breaker_counts, in_and_at, when
@@ -37,7 +38,7 @@ def guard_parts(rulings: Sequence[CallDecision], glyphs: Glyphs) -> list[Part]:
     if not rulings:
         nothing: Line = [Span("The guard has not denied any call.", Tone.MUTED)]
         return [Part("Guard log", [nothing])]
-    allowed = sum(1 for ruling in rulings if ruling.scope is not None)
+    allowed = sum(isinstance(ruling.event, ToolAllowed) for ruling in rulings)
     counts = [plural(len(rulings) - allowed, "denial")]
     counts += [f"{allowed} allowed on request"] if allowed else []
     parts = [Part(f"Guard log: {', '.join(counts)}, newest first", [])]
@@ -53,22 +54,23 @@ _SCOPES = {
 
 
 def _decision_part(ruling: CallDecision, glyphs: Glyphs) -> Part:
-    iteration = f"iteration {ruling.iteration}" if ruling.iteration else "between iterations"
-    by = f" {by_whom(ruling.by)}" if ruling.by else ""
-    tone, rule, decided = Tone.WARN, ruling.reason, ""
-    if ruling.scope is not None:
-        tone, decided = Tone.OK, _SCOPES[ruling.scope] + by
-    elif ruling.by:
-        rule, decided = "", f"denied{by}: {ruling.reason}"
-    lines = [
-        [Span(f"{when(ruling.at)}  {iteration}  {ruling.tool}", Tone.MUTED)],
-        labelled("evidence", one_line(ruling.part, 500), Tone.WARN) if ruling.part else None,
+    number, e = ruling
+    iteration = f"iteration {number}" if number else "between iterations"
+    by = f" {by_whom(e.by)}" if e.by else ""
+    sign, tone, rule, decided, instead = glyphs.denied, Tone.WARN, e.reason, "", ""
+    if isinstance(e, ToolAllowed):
+        sign, tone, decided = glyphs.ok, Tone.OK, _SCOPES[e.scope] + by
+    else:
+        instead = e.instead
+        rule, decided = ("", f"denied{by}: {rule}") if e.by else (rule, "")
+    rows = (
+        labelled("evidence", one_line(e.part, 500), Tone.WARN) if e.part else None,
         labelled("rule", rule) if rule else None,
         labelled("decided", decided, tone) if decided else None,
-        labelled("next", ruling.instead, Tone.ACCENT) if ruling.instead else None,
-    ]
-    sign = glyphs.denied if ruling.scope is None else glyphs.ok
-    return Part(f"{sign} {ruling.rule}", [line for line in lines if line is not None])
+        labelled("next", instead, Tone.ACCENT) if instead else None,
+    )
+    head = [Span(f"{when(e.time)}  {iteration}  {e.name}", Tone.MUTED)]
+    return Part(f"{sign} {e.rule}", [head, *filter(None, rows)])
 
 
 _NEXT = {
@@ -80,7 +82,7 @@ _NEXT = {
 
 def breaker_view_parts(
     breaker: CircuitBreaker,
-    steps: Iterable[BreakerChange],
+    steps: Iterable[BreakerChanged],
     now: datetime,
     glyphs: Glyphs,
     keys: Keys,
@@ -103,14 +105,14 @@ _NOT_COOLING = (
 )
 
 
-def _past_states(steps: Iterable[BreakerChange]) -> list[Line]:
+def _past_states(steps: Iterable[BreakerChanged]) -> list[Line]:
     lines: list[Line] = []
     for step in reversed(list(steps)):
         look = BREAKER[step.breaker.state]
         counters = breaker_counts(step.breaker) or "all counters at zero"
         lines.append(
             [
-                Span(f"{when(step.at)}  ", Tone.MUTED),
+                Span(f"{when(step.time)}  ", Tone.MUTED),
                 Span(f"{look.word.ljust(10)}", look.tone),
                 Span(counters + (f"  ({step.reason})" if step.reason else "")),
             ]

@@ -91,11 +91,10 @@ def meets_goal(metric: Metric) -> bool | None:
     """Return whether a metric meets its goal, or None with too few counts to miss it."""
     if metric.value is None:
         return None
-    share, bound = 100 * metric.value, float(re.findall(r"\d+", metric.target)[0])
-    if metric.target[0] not in "<>":
-        return share >= bound
-    met = share < bound if metric.target[0] == "<" else share > bound
-    return None if not met and metric.denominator < ENOUGH else met
+    sign, bound = metric.target[0], float(re.findall(r"\d+", metric.target)[0])
+    share = 100 * metric.value
+    met = share < bound if sign == "<" else share > bound if sign == ">" else share >= bound
+    return met if met or sign not in "<>" or metric.denominator >= ENOUGH else None
 
 
 def metric_parts(metrics: Iterable[Metric], glyphs: Glyphs) -> list[Part]:

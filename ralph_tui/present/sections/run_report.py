@@ -163,10 +163,8 @@ def collect_report(
             "files": tuple(sorted({path for line in timeline for path in line.files})),
             "timeline": timeline,
             "denied": tuple(
-                DeniedLine(
-                    iteration=one.iteration, rule=one.rule, command=one.part, reason=one.reason
-                )
-                for one in past.rulings
+                DeniedLine(iteration=number, rule=e.rule, command=e.part, reason=e.reason)
+                for number, e in past.rulings
             ),
             "reviewed": validation is not None,
             "criteria": tuple(

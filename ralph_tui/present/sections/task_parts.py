@@ -1,5 +1,7 @@
 """Show a task in detail, as titled groups of lines. Pure functions."""
 
+from collections.abc import Sequence
+
 from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.formatting import plural, shortlist, took
 from ralph_tui.domain.plan.plan import Task
@@ -19,7 +21,7 @@ from ralph_tui.present.text.figures import money, tokens
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone
-from ralph_tui.present.text.status_labels import RECEIPT
+from ralph_tui.present.text.status_labels import ITERATION, RECEIPT
 from ralph_tui.present.timeline.entry_lines import receipt_note
 
 _MAX_DESCRIPTION = 20_000
@@ -195,10 +197,8 @@ def _related_tasks(ids: tuple[str, ...], view: LoopView, glyphs: Glyphs) -> list
 def _attempt_history(
     task: Task, view: LoopView, past: TaskHistory | None, glyphs: Glyphs
 ) -> list[Line]:
-    if past is None:
-        known = [_iteration_of(e) for e in view.iterations if e.task_id == task.id]
-    else:
-        known = list(past.attempts)
+    recent = tuple(e for e in view.iterations if e.task_id == task.id)
+    known: Sequence[Iteration | IterationFinished] = past.attempts if past is not None else recent
     lines = [line for it in known for line in _attempt_lines(it, glyphs)]
     if len(known) > 1:
         spent, used = sum(it.cost_usd for it in known), sum(it.tokens for it in known)
@@ -207,29 +207,18 @@ def _attempt_history(
     return lines
 
 
-def _iteration_of(e: IterationFinished) -> Iteration:
-    return Iteration(
-        number=e.iteration,
-        run_id="",
-        task_id=e.task_id,
-        outcome=e.outcome,
-        reason=e.reason,
-        cost_usd=e.cost_usd,
-        tokens=e.tokens,
-        seconds=e.seconds,
-        end=1,
-    )
-
-
-def _attempt_lines(it: Iteration, glyphs: Glyphs) -> list[Line]:
-    look = look_of(it)
+def _attempt_lines(it: Iteration | IterationFinished, glyphs: Glyphs) -> list[Line]:
+    if isinstance(it, Iteration):
+        number, look, has_ended = it.number, look_of(it), bool(it.end)
+    else:
+        number, look, has_ended = it.iteration, ITERATION[it.outcome], True
     spent = f"  {money(it.cost_usd)}  {tokens(it.tokens)} tokens  {took(it.seconds)}"
     lines: list[Line] = [
         [
             Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
-            Span(f"iteration {it.number}  ", Tone.MUTED),
+            Span(f"iteration {number}  ", Tone.MUTED),
             Span(look.word, look.tone),
-            Span(spent if it.end else "", Tone.MUTED),
+            Span(spent if has_ended else "", Tone.MUTED),
         ]
     ]
     if it.reason:

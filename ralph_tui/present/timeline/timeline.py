@@ -1,7 +1,7 @@
 """Build a bounded list of entries from events."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import datetime
 from itertools import takewhile
@@ -31,37 +31,6 @@ from ralph_tui.present.tools.renderers import renderer_for
 ASK_TOOL = "AskUserQuestion"
 
 Kept = TypeVar("Kept", bound=Entry)
-
-
-class PendingCalls:
-    """Tracks which tool calls wait for an answer of the person, and since when."""
-
-    def __init__(self) -> None:
-        self._open: dict[str, AskedQuestion] = {}
-        self._since: dict[str, datetime | None] = {}
-
-    def calls_changed_by(
-        self, event: ev.QuestionAsked | ev.QuestionAnswered, calls: Iterable[CallEntry]
-    ) -> list[CallEntry]:
-        """Return the new versions of the calls that start or stop waiting with this event."""
-        asked = event.question
-        if isinstance(event, ev.QuestionAsked):
-            self._open[asked.id] = asked
-        else:
-            self._open.pop(asked.id, None)
-        return [new for old in calls if (new := self.at_time(old, event.time)) is not old]
-
-    def at_time(self, entry: CallEntry, time: datetime | None) -> CallEntry:
-        """Return the call in its state at `time`. A question may arrive before its call."""
-        call = entry.call
-        waits = any(_asks(asked, call) for asked in self._open.values())
-        if waits and call.state is CallState.RUNNING:
-            self._since[call.tool_id] = time
-            return replace(entry, call=replace(call, state=CallState.WAITING))
-        if not waits and call.state is CallState.WAITING:
-            waited = call.waited + _seconds(self._since.pop(call.tool_id, None), time)
-            return replace(entry, call=replace(call, state=CallState.RUNNING, waited=waited))
-        return entry
 
 
 def _asks(asked: AskedQuestion, call: Call) -> bool:
@@ -119,7 +88,8 @@ class Timeline:
         self._with_times = with_times
         self._files: dict[str, FileChange] = {}
         self._deduplicator = Deduplicator()
-        self._pending = PendingCalls()
+        self._asked: dict[str, AskedQuestion] = {}
+        """The questions that wait for an answer."""
         self._max_entries = max_entries
         self._max_detail = max_detail_chars
         self._detail_chars = 0
@@ -190,7 +160,7 @@ class Timeline:
             self._interrupt_open()
             self._live.clear()
             self._open.clear()
-            self._pending = PendingCalls()
+            self._asked.clear()
         return entry
 
     def _add_note(self, event: ev.Event) -> NoteEntry | None:
@@ -201,10 +171,28 @@ class Timeline:
         return self._add(NoteEntry(**said, number=self.end))
 
     def _question_changed(self, e: ev.QuestionAsked | ev.QuestionAnswered) -> NoteEntry | None:
-        for waiting in self._pending.calls_changed_by(e, self._open.values()):
-            self._open[waiting.call.tool_id] = waiting
-            self._replace(waiting)
+        if isinstance(e, ev.QuestionAsked):
+            self._asked[e.question.id] = e.question
+        else:
+            self._asked.pop(e.question.id, None)
+        for entry in list(self._open.values()):
+            self._wait_or_run(entry, e.time)
         return self._add_note(e)
+
+    def _wait_or_run(self, entry: CallEntry, time: datetime | None) -> CallEntry:
+        """Replace a call that begins or ends to wait for the person. A question may arrive before its call."""
+        call = entry.call
+        waits = any(_asks(asked, call) for asked in self._asked.values())
+        if waits and call.state is CallState.RUNNING:
+            call = replace(call, state=CallState.WAITING, waits_since=time)
+        elif not waits and call.state is CallState.WAITING:
+            waited = call.waited + _seconds(call.waits_since, time)
+            call = replace(call, state=CallState.RUNNING, waited=waited)
+        else:
+            return entry
+        entry = self._open[call.tool_id] = replace(entry, call=call)
+        self._replace(entry)
+        return entry
 
     def _gate_started(self, e: ev.GateStarted) -> NoteEntry | None:
         self._claim_start = self.end
@@ -323,10 +311,7 @@ class Timeline:
         if known is not None and known.call.denial is not None:  # it arrived before the start
             return self._update_call(e.tool_id, e.name, e.parent_id, input=data, since=e.time)
         begun = self._begin_call(Call(e.tool_id, e.name, data, since=e.time), e.parent_id)
-        if (waits := self._pending.at_time(begun, e.time)) is not begun:
-            self._open[e.tool_id] = waits
-            self._replace(waits)
-        return waits
+        return self._wait_or_run(begun, e.time)
 
     def _begin_call(self, call: Call, parent_id: str | None = None) -> CallEntry:
         entry = CallEntry(self.end, self._depth(parent_id), call)

@@ -74,6 +74,7 @@ class Call:
     rewrite: ToolRewritten | None = None
     since: datetime | None = None
     """When the call began; None if unknown."""
+    waits_since: datetime | None = None
     waited: float = 0.0
     """Seconds that the call waited for the person, which do not count as its duration."""
     trimmed: bool = False

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ralph_tui.domain.events import Event, GateFinished
 from ralph_tui.domain.features import FeatureFilter
-from ralph_tui.domain.view.metrics import BUILD, MEASURED, Meter, Metric
+from ralph_tui.domain.view.feature_events import FeatureEvents
+from ralph_tui.domain.view.metrics import BUILD, MEASURED, Meter, Metric, metrics_of
 from ralph_tui.domain.view.run_history import (
     HISTORY_EVENTS,
     RunHistory,
@@ -59,7 +60,7 @@ class JournalLibrary:
         self._begin_measuring(None)
 
     def _begin_measuring(self, past: FeatureFilter | None) -> None:
-        self._meter, self._counted, self._measured = Meter(past), past, 0
+        self._meter, self._counted, self._measured = Meter(FeatureEvents(past)), past, 0
         self._builds: set[bytes] = set()
         """Ids of the build commands that are running."""
         self._capacity = b""
@@ -122,8 +123,7 @@ class JournalLibrary:
 
     def task_past(self, task_id: str, progress: Progress | None = None) -> TaskHistory:
         """Return the attempts at a task, and the check results of its last claim."""
-        iterations = self.refresh(progress).iterations
-        attempts = tuple(it for it in iterations if it.task_id == task_id)
+        attempts = tuple(it for it in self.refresh(progress).iterations if it.task_id == task_id)
         for attempt in reversed(attempts):
             gates = [
                 event
@@ -146,7 +146,7 @@ class JournalLibrary:
                 self._meter.feed(found.event)
                 self._measured = found.end
             self._measured = scan.end
-            return self._meter.metrics
+            return metrics_of(self._meter)
 
     def _counts(self, line: bytes) -> bool:
         """Skip tool calls and usage reports, which are most of a journal, except builds and changes of the window."""
