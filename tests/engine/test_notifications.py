@@ -68,9 +68,7 @@ def notifier_for(
     settings = Settings.model_validate({"project": {"name": "tracker"}, "notify": more})
     path = {"PATH": "/usr/bin:/bin"}
     targets = NotificationTargets(Project(root), settings, webhook_of(address, {}), None, path)
-    made = Notifier(targets, waits=waits)
-    made.begin(told.append)
-    return made
+    return Notifier(targets, told.append, waits=waits)
 
 
 def question(number: int, text: str = "Which?") -> ev.QuestionAsked:

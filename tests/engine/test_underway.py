@@ -27,7 +27,7 @@ from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.phases.build_loop import BuildLoop
 from ralph_tui.engine.phases.finished_work import FinishedWork
-from ralph_tui.engine.session.supervisor import TaskSupervisor
+from ralph_tui.engine.phases.iteration import TaskSupervisor
 from ralph_tui.engine.session.task_tools import TaskTools
 from ralph_tui.engine.session.task_tracker import TaskTracker
 from ralph_tui.engine.verification.detection.project_checks import GateRules

@@ -184,12 +184,10 @@ async def _run_one(
 class Notifier:
     """Listens to a run and sends the notifications that the settings ask for."""
 
-    def __init__(self, targets: NotificationTargets, *, waits: bool = True) -> None:
-        """Prepare to notify; nothing is sent before `begin`.
-
-        Args:
-            waits: Whether the run waits for an answer; otherwise its end reports the open questions.
-        """
+    def __init__(
+        self, targets: NotificationTargets, emit: EventSink, *, waits: bool = True
+    ) -> None:
+        """Report failures to `emit`; `waits` is False for a run whose end reports the open questions."""
         notify = targets.settings.notify
         reaches_somebody = bool(notify.commands or targets.webhook)
         self._wanted = frozenset(notify.on) if reaches_somebody else frozenset()
@@ -199,14 +197,8 @@ class Notifier:
         self._waiting: list[AskedQuestion | ev.ApprovalRequested] = []
         self._wait_reported = False
         """Whether a wait was reported that nobody has answered yet."""
-        self._wait_added = asyncio.Event()
-        self._emit: EventSink = lambda _: None
-        self._task: asyncio.Task[None] | None = None
-
-    def begin(self, emit: EventSink) -> None:
         self._emit = emit
-        if self._wanted:
-            self._task = asyncio.create_task(self._report_waits(), name="ralph-notify")
+        self._sending: asyncio.Task[None] | None = None
 
     def note(self, event: Event) -> None:
         """Process an event; never blocks."""
@@ -235,13 +227,13 @@ class Notifier:
     def _wait_for(self, asked: AskedQuestion | ev.ApprovalRequested) -> None:
         if "waiting" in self._wanted:
             self._waiting.append(asked)
-            if self._waits:
-                self._wait_added.set()
+            if self._waits and self._sending is None:
+                self._sending = asyncio.create_task(self._report_waits(), name="ralph-notify")
 
     async def finish(self, finished: LoopFinished) -> None:
         """Report the end of the run, and wait until all targets have it or have timed out."""
         happening = _END_EVENTS.get(finished.status)
-        pending, self._waiting = tuple(self._waiting), []
+        pending = tuple(self._waiting)
         await self.close()
         again = happening == "waiting" and self._wait_reported
         if happening is None or happening not in self._wanted or again:
@@ -252,26 +244,17 @@ class Notifier:
 
     async def close(self) -> None:
         """Stop notifying, after the notification that is being sent."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-            self._task = None
+        self._waiting = []
+        if self._sending is not None:
+            await asyncio.wait([self._sending])
 
     async def _report_waits(self) -> None:
-        sending: asyncio.Task[None] | None = None
-        try:
-            while True:
-                await self._wait_added.wait()
-                self._wait_added.clear()
-                # The questions of one call arrive one by one and are reported together.
-                asked, self._waiting = tuple(self._waiting), []
-                if asked:
-                    self._wait_reported = True
-                    sending = asyncio.create_task(self._send(self._wait_notification(asked)))
-                    await asyncio.shield(sending)
-        finally:
-            if sending is not None:
-                await asyncio.wait([sending])
+        """Report what waits; the questions of one call arrive one by one and are reported together."""
+        while self._waiting:
+            asked, self._waiting = tuple(self._waiting), []
+            self._wait_reported = True
+            await self._send(self._wait_notification(asked))
+        self._sending = None
 
     async def _send(self, notification: Notification) -> None:
         failures = await self._targets.deliver(notification)

@@ -433,9 +433,8 @@ async def run_loop(
         targets = NotificationTargets(
             project, settings, webhook, confinement.sandbox, everything, marks
         )
-        notifier = Notifier(targets, waits=request.interactive)
+        notifier = Notifier(targets, bus.emit, waits=request.interactive)
         bus.subscribe("notifications", notifier.note)
-        notifier.begin(bus.emit)
         left.push_async_callback(notifier.close)
         try:
             await asyncio.to_thread(follow_settings, project, settings.exports)

@@ -6,15 +6,11 @@ Python checks that the lines it quotes exist. The result is "reviewed", never "v
 
 import asyncio
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.extensions import ToolOutput
-from ralph_tui.domain.documents.questions import Permission, Question
+from ralph_tui.domain.documents.questions import Permission
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.permissions import NOBODY, Ruling
 from ralph_tui.domain.plan.plan import Task
@@ -22,17 +18,12 @@ from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer, ToolCall, Verdict
 from ralph_tui.domain.verification.review import CriterionReview, Review, review_problems
 from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.core.ports import (
-    AfterTool,
-    AgentSession,
-    QuestionReply,
-    TurnEnded,
-    TurnUsage,
-)
+from ralph_tui.engine.core.ports import AgentSession, TurnEnded, TurnUsage
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt
 from ralph_tui.engine.session.spec import READ_TOOLS, review_spec
+from ralph_tui.engine.session.supervisor import Handler, SessionWork, WorkSupervisor
 from ralph_tui.engine.verification.judge_tree import PlacedTree
 
 MOST_DIFF = 60_000
@@ -40,7 +31,6 @@ MOST_DIFF = 60_000
 
 
 SUBMIT = "ralph_submit_review"
-MAX_REMINDERS = 2
 REVIEWER = "reviewer"
 """The `parent_id` in the events of the reviewer's tool calls."""
 
@@ -55,7 +45,14 @@ class _Submission:
     verdicts: tuple[CriterionReview, ...] = ()
     summary: str = ""
 
-    def accept(self, review: rt.SubmitReview) -> ToolAnswer:
+    async def missing(self) -> str | None:
+        return None if self.verdicts else f"The review is missing. Submit it with {SUBMIT}."
+
+    async def submit(self, review: rt.ToolInput) -> ToolAnswer:
+        assert isinstance(review, rt.SubmitReview)
+        return await asyncio.to_thread(self._accept, review)
+
+    def _accept(self, review: rt.SubmitReview) -> ToolAnswer:
         problems = review_problems(review.criteria, self.criteria, self._read, self.task_text)
         if problems:
             return rt.error(f"NOT YET:\n{bullets(problems)}\nSubmit the whole review again.")
@@ -77,12 +74,13 @@ def is_inside(path: Path, directory: Path) -> bool:
     return path.resolve().is_relative_to(directory.resolve())
 
 
-class ReviewSupervisor:
+class ReviewSupervisor(WorkSupervisor):
     """Lets a reviewer read its copy of the project and submit its review, and nothing else."""
 
-    def __init__(self, submission: _Submission) -> None:
+    def __init__(self, run: RunContext, submission: _Submission) -> None:
+        handlers: dict[str, Handler] = {SUBMIT: submission.submit}
+        super().__init__(run, SessionWork("", "", submission.missing, handlers))
         self._submission = submission
-        self._reminders = 0
 
     async def review_tool(self, call: ToolCall) -> Verdict:
         if call.name == f"mcp__ralph__{SUBMIT}":
@@ -101,42 +99,11 @@ class ReviewSupervisor:
             instead="Use Read, Grep and Glob inside the project, then ralph_submit_review.",
         )
 
-    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
-        submitted = rt.parse(name, arguments)
-        if isinstance(submitted, ToolAnswer):
-            return submitted
-        if not isinstance(submitted, rt.SubmitReview):
-            return rt.error(f"{name} cannot be used in a review.")
-        return await asyncio.to_thread(self._submission.accept, submitted)
-
-    async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
-        del call, output
-        return AfterTool(end_turn=bool(self._submission.verdicts))
-
-    async def hold(self) -> None:
-        return
-
-    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        del questions
-        return QuestionReply(
-            refused="Nobody can be asked during a review. Judge what the files show."
-        )
+    async def hold(self) -> None: ...
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
         del call, wanted
         return Ruling(allowed=False, reason="a reviewer may only read", by=NOBODY)
-
-    @property
-    def waiting_for_person(self) -> bool:
-        return False
-
-    async def on_stop(self, last_message: str) -> str | None:
-        """Return a reminder for a reviewer that stops without a review, at most twice."""
-        del last_message
-        if self._submission.verdicts or self._reminders >= MAX_REMINDERS:
-            return None
-        self._reminders += 1
-        return f"The review is missing. Submit it with {SUBMIT}."
 
 
 async def review_claim(
@@ -205,7 +172,7 @@ class _ReviewSession:
     async def review(self, prompt: str) -> Review:
         run, submission = self.run, self.submission
         spec = review_spec(run.spec_for(math.inf), submission.directory, run.settings)
-        session = await run.agent.open(spec, ReviewSupervisor(submission))
+        session = await run.agent.open(spec, ReviewSupervisor(run, submission))
         try:
             async with asyncio.timeout(run.settings.phases.building.iteration_timeout_seconds):
                 ended = await self._turn(session, prompt)

@@ -1,6 +1,5 @@
 """Supervise an agent session: judge its tool calls, decide when a turn ends, and remind the model."""
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
@@ -10,32 +9,18 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.permissions import NETWORK, Ruling
-from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import StopMode
-from ralph_tui.domain.run.context_budget import BudgetDecision
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AfterTool, QuestionReply, Supervisor
-from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.decisions.ask_person import QuestionChannel
 from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.limits.rate_limiter import RateLimiter
 from ralph_tui.engine.prompts import tool_schemas as rt
-from ralph_tui.engine.prompts.prompts import reminder
 from ralph_tui.engine.prompts.subagents import SubAgentRules
 from ralph_tui.engine.safety.agents_md_guard import AgentsMdGuard
 from ralph_tui.engine.session.learnings import record_learning
-from ralph_tui.engine.session.task_tools import TaskTools
-from ralph_tui.engine.session.task_tracker import TaskTracker
-from ralph_tui.engine.verification.failure_report import receipt_text
-
-WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
-HANDOFF_TOOL = "mcp__ralph__ralph_update_memory"
-
-TEST_COMMAND = re.compile(r"\b(?:pytest|unittest|tox|nox)\b")
-TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
-
 
 Handler = Callable[[rt.ToolInput], Awaitable[ToolAnswer]]
 OnOutput = Callable[[ToolCall, ToolOutput], Awaitable[None]]
@@ -222,111 +207,6 @@ class WorkSupervisor(SessionSupervisor):
 
     async def _summarize_plan(self, _: rt.ToolInput) -> ToolAnswer:
         return rt.plan_summary(self._run.docs.plan)
-
-
-class TaskSupervisor(SessionSupervisor):
-    """Supervises the agent while it works on one task."""
-
-    def __init__(self, task: Task, run: RunContext, *, meter: UsageMeter) -> None:
-        super().__init__(run, task.id)
-        self._meter = meter
-        self.task = TaskTracker(task, run)
-        self.tools = TaskTools(self.task, run, meter, self._permissions)
-        self.files: list[str] = []
-        self.denied = ""
-        self._ran_tests = False
-        self._reminded = False
-
-    @property
-    def tests_only(self) -> bool:
-        return self._ran_tests and all(TEST_FILE.search(path) for path in self.files)
-
-    @property
-    def working(self) -> bool:
-        return self.task.working
-
-    @property
-    def withdrawn_reason(self) -> str:
-        return self.task.withdrawn_reason
-
-    def report_edits(self) -> None:
-        self.task.report_edits()
-
-    def session_verdict(self, call: ToolCall) -> Verdict | None:
-        """Deny all calls but the summary during a hand-off, and edits that make AGENTS.md too long."""
-        self.tools.record_tool_use()
-        if self.handing_off and call.name != HANDOFF_TOOL:
-            return Verdict(
-                decision="deny",
-                rule="hand-off",
-                reason="This session is being handed off",
-                instead="Call ralph_update_memory with the summary, then stop.",
-            )
-        return super().session_verdict(call)
-
-    def record_allowed(self, call: ToolCall) -> None:
-        """Record the file that a call writes, and whether it runs tests."""
-        if call.name in WRITING_TOOLS:
-            path = str(call.input.get("file_path") or call.input.get("notebook_path") or "")
-            root = str(self._run.project.root.resolve())
-            relative = path.removeprefix(root).lstrip("/")
-            if relative and relative not in self.files:
-                self.files.append(relative)
-        elif call.name == "Bash":
-            command = str(call.input.get("command", ""))
-            self._ran_tests = self._ran_tests or bool(TEST_COMMAND.search(command))
-
-    def record_denied(self, what: str) -> None:
-        self.denied = what
-
-    async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
-        """End the turn when the task is settled or the hand-off's summary is written."""
-        del output
-        if call.agent_id is not None:
-            return ""
-        if self.handing_off:
-            done = call.name == HANDOFF_TOOL and self.tools.note is not None
-        else:
-            done = self.task.status in (TaskStatus.COMPLETE, TaskStatus.BLOCKED)
-        return "The task is settled." if done else ""
-
-    def notes(self, call: ToolCall) -> tuple[str, ...]:
-        news = "" if call.agent_id is not None or self.handing_off else self.task.news()
-        return news, self._agents_file.note(call)
-
-    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        """Refuse the questions: building asks no one, and an unclear task is blocked."""
-        del questions
-        text = (
-            "Questions are not possible while building. Decide, or block the task with the reason."
-        )
-        return QuestionReply(refused=text)
-
-    async def on_stop(self, last_message: str) -> str | None:
-        """Judge the claim in the model's final message, or return what keeps the model from stopping.
-
-        A model that stops without a claim is reminded once.
-        """
-        if self.handing_off or not self.working:
-            return None
-        # A full context is handed off after this turn, which must not cost another request.
-        full = self._meter.budget.at_turn_end() is BudgetDecision.HAND_OFF
-        missing = await self.tools.claim_by_promise(last_message)
-        if self.ending or not self.working:
-            return None
-        if missing:
-            return missing
-        if news := self.task.news():
-            return news
-        if self._reminded or full:
-            return None
-        self._reminded = True
-        gate = self.tools.gate_result
-        red_gate = receipt_text(gate) if gate is not None and self.tools.claim_refused else ""
-        return reminder(self.task.task_id, red_gate)
-
-    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
-        return await self.tools.answer(name, arguments)
 
 
 async def stop_on_forbidden_write(run: RunContext, call: ToolCall, verdict: Verdict) -> str:
