@@ -6,10 +6,13 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.sanitize import inert, one_line
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.events import Event
 
 
 def out(text: str = "") -> None:
@@ -49,6 +52,15 @@ def out_json(value: object) -> None:
 def note(text: str) -> None:
     """Print a remark on standard error, beside the data."""
     _to_stderr(f"ralph: {one_line(text, 1000)}\n")
+
+
+def note_check(event: "Event") -> None:
+    """Print a remark when the gate begins with the checks of a task."""
+    from ralph_tui.domain.events import GateStarted
+    from ralph_tui.domain.formatting import plural
+
+    if isinstance(event, GateStarted) and event.commands:
+        note(f"Verifying {event.task_id} ({plural(len(event.commands), 'check')})")
 
 
 def _to_stderr(text: str) -> None:

@@ -82,18 +82,6 @@ def load_settings(
         raise _bad_value(error.errors(include_url=False)[0], chosen) from error
 
 
-def value_sources(
-    root: Path,
-    *,
-    overrides: Mapping[str, object] = _NO_OVERRIDES,
-    environ: Mapping[str, str] | None = None,
-    home: Path | None = None,
-) -> Mapping[str, str]:
-    """Return the source of each value: `default`, `/path/config.yaml:12`, a variable, or `command line`."""
-    chosen = effective_entries(root, overrides, environ, home)
-    return {key: chosen[key].where if key in chosen else DEFAULT for key in known_keys()}
-
-
 def short_source(source: str, root: Path) -> str:
     """Return a source for display: the layer, and the file's short name and line."""
     if source in (DEFAULT, COMMAND_LINE):
@@ -110,6 +98,11 @@ def _home() -> Path | None:
         return Path.home()
     except RuntimeError:  # no home directory, and so no user file
         return None
+
+
+def source_of(key: str, entries: Mapping[str, Entry]) -> str:
+    """Return the source of a setting: `default`, `/path/config.yaml:12`, a variable, or `command line`."""
+    return entries[key].where if key in entries else DEFAULT
 
 
 def effective_entries(

@@ -17,8 +17,6 @@ from ralph_tui.store.io.files import (
 from ralph_tui.store.io.strict_json import json_text
 from ralph_tui.store.layout import Layout
 
-digest = content_digest
-
 
 class FollowedFile(Record):
     """A file that is kept up to date.

@@ -112,7 +112,8 @@ def _decide(layout: Layout) -> str:
     return at_branch or active
 
 
-def _read_list(layout: Layout) -> dict[str, JsonValue] | None:
+def read_list(layout: Layout) -> dict[str, JsonValue] | None:
+    """Return the list of features or its copy, whichever is valid, as JSON."""
     for is_copy in (False, True):
         try:
             data = read_regular(copy_of(layout, layout.project) if is_copy else layout.project)
@@ -132,7 +133,7 @@ def _choice_and_branches(layout: Layout) -> tuple[str, dict[str, str]]:
     names = feature_names(layout)
     if not names:
         return "", {}
-    raw = _read_list(layout)
+    raw = read_list(layout)
     if raw is None:
         raise StoreError(
             f"{layout.project} cannot be read, so the current feature is unknown.",

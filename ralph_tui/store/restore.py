@@ -11,15 +11,13 @@ from ralph_tui.domain.features import is_name
 from ralph_tui.store import project_dir
 from ralph_tui.store.backup.mirror import COPIED, copy_name, has_work, mirror_of, previous_of
 from ralph_tui.store.documents import multi_file_commit
+from ralph_tui.store.feature_choice import read_list
 from ralph_tui.store.io.files import (
-    DamagedError,
     explained,
     make_private,
-    read_regular,
     sync_directory,
     write_new,
 )
-from ralph_tui.store.io.strict_json import parse_object
 from ralph_tui.store.layout import Layout, specs_folder
 from ralph_tui.store.lock import write_lock
 
@@ -40,7 +38,9 @@ def restore_from_mirror(root: Path) -> tuple[str, ...]:
             raise StoreError(
                 f"There is no copy of the state of {layout.root}.", "Run `ralph init`."
             )
-        layouts = [Layout(layout.root, name) for name in ("", *_feature_names(layout, directory))]
+        features = (read_list(layout) or {}).get("features")
+        names = sorted(filter(is_name, features)) if isinstance(features, dict) else ()
+        layouts = [Layout(layout.root, name) for name in ("", *names)]
         inside = {one: _copies_inside(one, directory) for one in layouts}
         restored: list[Path] = []
         if not os.path.lexists(layout.dot):
@@ -71,17 +71,6 @@ def _is_bare(layout: Layout) -> bool:
     own = (layout.plan, layout.state)
     shared = () if layout.feature or os.path.lexists(layout.project) else (layout.events,)
     return not any(os.path.lexists(path) for path in (*own, *shared))
-
-
-def _feature_names(layout: Layout, directory: Path) -> tuple[str, ...]:
-    for path in (layout.project, directory / copy_name(layout, layout.project)):
-        try:
-            features = parse_object(read_regular(path) or b"{}").get("features")
-        except (DamagedError, StoreError):
-            continue
-        if isinstance(features, dict):
-            return tuple(sorted(name for name in features if is_name(name)))
-    return ()
 
 
 def _copies_inside(layout: Layout, directory: Path) -> dict[Path, Path]:

@@ -91,8 +91,7 @@ def test_a_client_and_a_browser_see_the_feature_that_is_named(
 ) -> None:
     said("feature", "new", "login", cwd=root)
     monkeypatch.chdir(root)
-    added = answer_call("add", {"text": "Draw the form"})
-    assert not added.is_error
+    assert not answer_call("add", {"text": "Draw the form"}).is_error
     with pinned_feature(""):
         assert not answer_call("inject", {"text": "Use sqlite"}).is_error
         listed = answer_call("tasks", {}).text

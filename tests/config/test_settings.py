@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from ralph_tui.config.load import (
     VARIABLES,
     config_paths,
+    effective_entries,
     load_settings,
     short_source,
-    value_sources,
+    source_of,
 )
 from ralph_tui.config.setting_names import TOPICS, description, known_keys, topics
 from ralph_tui.config.settings import Settings
@@ -58,9 +59,9 @@ def test_each_layer_overrides_the_one_before(tmp_path: Path) -> None:
     overrides: dict[str, object] = {}
 
     def look() -> None:
+        layers = effective_entries(root, overrides, environ, home)
         settings = load_settings(root, overrides=overrides, environ=environ, home=home)
-        source = value_sources(root, overrides=overrides, environ=environ, home=home)[ITERATIONS]
-        seen.append((settings.phases.building.max_iterations, source))
+        seen.append((settings.phases.building.max_iterations, source_of(ITERATIONS, layers)))
 
     look()
     user = write(home, iterations(1))
@@ -91,7 +92,7 @@ def test_layers_merge_key_by_key(tmp_path: Path) -> None:
 
 def test_a_project_in_the_home_directory_is_read_once(tmp_path: Path) -> None:
     path = write(tmp_path, iterations(7))
-    assert value_sources(tmp_path, environ={}, home=tmp_path)[ITERATIONS] == f"{path}:3"
+    assert source_of(ITERATIONS, effective_entries(tmp_path, {}, {}, tmp_path)) == f"{path}:3"
 
 
 def test_the_home_directory_and_the_environment_are_the_persons_own(
@@ -300,9 +301,9 @@ def test_a_source_names_its_layer(isolated: Path, tmp_path: Path) -> None:
     write(isolated, iterations(1))
     write(tmp_path, "models.primary: haiku\n")
     environ = {"RALPH_PLANNING_MODEL": "opus"}
-    found = value_sources(tmp_path, environ=environ, overrides={"git.commit": "task"})
+    found = effective_entries(tmp_path, {"git.commit": "task"}, environ)
     keys = (ITERATIONS, "models.primary", "models.planning", "git.commit", "git.branch")
-    assert [short_source(found[key], tmp_path) for key in keys] == [
+    assert [short_source(source_of(key, found), tmp_path) for key in keys] == [
         "user ~/.ralph/config.yaml:3",
         "project .ralph/config.yaml:1",
         "variable RALPH_PLANNING_MODEL",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ralph_tui.cli.completion import features
-from ralph_tui.cli.console import note, out, out_json
+from ralph_tui.cli.console import note, note_check, out, out_json
 from ralph_tui.cli.options import AsJson, chosen_feature, examples, yes_option
 from ralph_tui.cli.project_lookup import find_project, open_controls
 from ralph_tui.cli.run.import_dialog import ask, finish, show
@@ -14,7 +14,6 @@ from ralph_tui.domain.errors import RalphError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ralph_tui.domain.events import Event
 
 app = typer.Typer()
 
@@ -103,7 +102,7 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
         if target.is_new:
             importing.made(open_controls())
         results = (
-            check_claims(controls.root, settings, importing.claimed(preview), _report_check)
+            check_claims(controls.root, settings, importing.claimed(preview), note_check)
             if check
             else {}
         )
@@ -190,10 +189,3 @@ def export(
     out(f"{word} {done.path} ({done.format}).")
     if follow:
         out("Every run updates it from now on. `--unfollow` ends that.")
-
-
-def _report_check(event: "Event") -> None:
-    from ralph_tui.domain.events import GateStarted
-
-    if isinstance(event, GateStarted) and event.commands:
-        note(f"Verifying {event.task_id}")

@@ -115,14 +115,7 @@ def _table(found: "tuple[FeatureSummary, ...]") -> None:
 
 
 def _json(one: "FeatureSummary") -> dict[str, object]:
-    return {
-        "name": one.name,
-        "active": one.active,
-        "done": one.done,
-        "total": one.total,
-        "phase": one.phase.value,
-        "branch": one.branch,
-        "cost_usd": one.cost_usd,
-        "last_activity": one.last_activity.isoformat() if one.last_activity else None,
-        "problem": one.trouble,
-    }
+    when = one.last_activity.isoformat() if one.last_activity else None
+    fields = {**one._asdict(), "phase": one.phase.value, "last_activity": when}
+    problem = fields.pop("trouble")
+    return {**fields, "problem": problem}

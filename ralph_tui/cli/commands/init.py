@@ -1,7 +1,6 @@
 """`ralph init`: sets up ralph in a project, and creates a Python project in an empty directory."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ralph_tui.cli.console import is_at_terminal, note, out
-from ralph_tui.cli.doctor.preflight import plan_of_another, uv_version
+from ralph_tui.cli.doctor.preflight import asked, plan_of_another, uv_version
 from ralph_tui.cli.options import FromOptions, examples
 from ralph_tui.cli.project_lookup import chosen_project, named_project
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
@@ -475,13 +474,13 @@ def _uv_init(root: Path, options: tuple[str, ...]) -> None:
     uv_version()
     version = load_settings(root).project.python_version
     before = _file_names(root)
-    done = _uv(root, "init", "--quiet", *options, *_python(root, version))
+    done = asked(root, "uv", "init", "--quiet", *options, *_python(root, version))
     if done.returncode != 0:
         raise SetupError(
             f"`uv init` failed in {root}: {' '.join(done.stderr.split())}",
             "Make a pyproject.toml yourself, then run `ralph init` again.",
         )
-    _uv(root, "lock", "--quiet")  # by which everybody knows a project of uv
+    asked(root, "uv", "lock", "--quiet")  # by which everybody knows a project of uv
     for name in sorted(_file_names(root) - before):
         out(f"created  {name} (uv init)")
 
@@ -489,19 +488,13 @@ def _uv_init(root: Path, options: tuple[str, ...]) -> None:
 def _python(root: Path, version: str) -> list[str]:
     if not version:
         return []
-    if _uv(root, "python", "find", version).returncode != 0:
-        fetched = _uv(root, "python", "install", "--quiet", version)
+    if asked(root, "uv", "python", "find", version).returncode != 0:
+        fetched = asked(root, "uv", "python", "install", "--quiet", version)
         if fetched.returncode != 0:
             why = one_line(fetched.stderr) or "uv gives no reason"
             note(f"Python {version} cannot be installed, so uv uses another one: {why}")
             return []
     return ["--python", version]
-
-
-def _uv(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        ["uv", *words], cwd=root, capture_output=True, text=True, errors="replace", check=False
-    )
 
 
 def _write_new(path: Path, text: str, root: Path) -> None:

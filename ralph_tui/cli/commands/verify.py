@@ -4,14 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_tui.cli.console import note, out, out_json
+from ralph_tui.cli.console import note, note_check, out, out_json
 from ralph_tui.cli.options import AsJson, examples
 from ralph_tui.cli.project_lookup import find_project, read_project
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.sanitize import inert
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.events import Event
     from ralph_tui.domain.verification.verification import GateResult
 
 app = typer.Typer()
@@ -69,7 +68,7 @@ def verify(
             "Only one task can be verified at a time.", "To explain files, add --explain."
         )
     chosen = task_to_verify(plan, names[0] if names else None)
-    result = asyncio.run(verify_by_hand(project.root, settings, chosen, _report_check))
+    result = asyncio.run(verify_by_hand(project.root, settings, chosen, note_check))
     if as_json:
         out_json(
             {**result.model_dump(mode="json"), "passed": result.passed, "verified": result.verified}
@@ -78,14 +77,6 @@ def verify(
         for text in result_lines(result):
             out(text)
     raise typer.Exit(int(ExitCode.COMPLETE if result.verified else ExitCode.STOPPED))
-
-
-def _report_check(event: "Event") -> None:
-    from ralph_tui.domain.events import GateStarted
-
-    if isinstance(event, GateStarted) and event.commands:
-        count = len(event.commands)
-        note(f"Verifying {event.task_id} ({count} check{'' if count == 1 else 's'})")
 
 
 def result_lines(result: "GateResult") -> list[str]:

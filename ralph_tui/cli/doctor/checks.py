@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -13,7 +12,7 @@ from ralph_tui.agent.login import check_address, check_login, login, try_login
 from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.doctor.check_trial import last_trial, try_checks_of
 from ralph_tui.cli.doctor.guard_layers import Finding, check_layers
-from ralph_tui.cli.doctor.preflight import first_words, needs_uv, plan_of_another, uv_version
+from ralph_tui.cli.doctor.preflight import asked, first_words, needs_uv, plan_of_another, uv_version
 from ralph_tui.config.load import config_paths, load_settings
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
@@ -120,17 +119,11 @@ def _finding(name: str, check: Callable[[], str], suffix: str) -> Finding:
     return Finding(name, ok=True, text=f"{text}, {suffix}" if suffix else text)
 
 
-def _asked(cwd: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        words, cwd=cwd, capture_output=True, text=True, errors="replace", check=False
-    )
-
-
 def _git(start: Path) -> Finding:
     advice = "With a repository, agents can read the project's history. `git init` creates one."
     if shutil.which("git") is None:
         return Finding("git", ok=False, text="not installed", advice=advice, needed=False)
-    done = _asked(start, "git", "rev-parse", "--show-toplevel")
+    done = asked(start, "git", "rev-parse", "--show-toplevel")
     if done.returncode != 0:
         return Finding("git", ok=False, text="not a repository", advice=advice, needed=False)
     from ralph_tui.engine.safety.repository_guard import repository_notices
@@ -149,7 +142,7 @@ def _python(root: Path) -> Finding | None:
     checks = detect_checks(DirectoryFiles(root))
     if checks.commands and not checks.python:
         return None
-    done = _asked(root, "uv", "python", "find")
+    done = asked(root, "uv", "python", "find")
     if done.returncode == 0:
         return Finding("python", ok=True, text=done.stdout.strip(), needed=False)
     error = one_line(done.stderr.strip().removeprefix("error: "))

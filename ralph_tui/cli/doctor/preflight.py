@@ -27,6 +27,12 @@ def tool_version(command: str, install: str, repair: str = "") -> str:
     return first_words(name, (path, *arguments), repair)
 
 
+def asked(cwd: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        words, cwd=cwd, capture_output=True, text=True, errors="replace", check=False
+    )
+
+
 def first_words(name: str, command: tuple[str, ...], repair: str) -> str:
     """Return what a program prints, such as its version; raise with `repair` if it does not work."""
     path = command[0]

@@ -7,12 +7,11 @@ from typing import NamedTuple
 from ralph_tui.config.edit import with_setting
 from ralph_tui.config.load import (
     COMMAND_LINE,
-    DEFAULT,
     EffectiveSetting,
     effective_entries,
     load_settings,
     short_source,
-    value_sources,
+    source_of,
 )
 from ralph_tui.config.setting_names import description, is_mapping, known_keys
 from ralph_tui.config.template import yaml_value
@@ -38,7 +37,7 @@ def values_and_sources(root: Path) -> dict[str, tuple[object, str]]:
     for key in known_keys():
         entry = entries.get(key)
         value = value_of(settings, key) if entry is None or entry.written is None else entry.written
-        found[key] = (value, DEFAULT if entry is None else entry.where)
+        found[key] = (value, source_of(key, entries))
     return found
 
 
@@ -67,7 +66,7 @@ def change_setting(root: Path, key: str, typed: str) -> SettingChange:
     checked = value_of(settings, key)
     kept = checked if given.written is None else given.written
     Project(root).write_config(with_setting(read_text(path), key, kept, path))
-    source = value_sources(root)[key]
+    source = source_of(key, effective_entries(root))
     return SettingChange(yaml_value(kept), path, "" if source.startswith(f"{path}:") else source)
 
 

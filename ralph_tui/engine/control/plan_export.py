@@ -14,11 +14,11 @@ from ralph_tui.interop.formats import InteropError, Source, Writable
 from ralph_tui.store.export_records import (
     FollowedFile,
     FollowedFiles,
-    digest,
     read_followed,
     write_followed,
 )
 from ralph_tui.store.feature_choice import layout_of
+from ralph_tui.store.io.files import content_digest as digest
 from ralph_tui.store.io.files import read_regular, write_atomic
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ralph_tui.config.load import DEFAULT, value_sources
+from ralph_tui.config.load import DEFAULT, effective_entries, source_of
 from ralph_tui.config.settings import PhaseExtras, Settings
 from ralph_tui.domain.documents.extensions import OWN_SERVER, McpServer
 from ralph_tui.domain.errors import ConfigError
@@ -52,7 +52,7 @@ def check_extras(
                 if one.default is None and not environ.get(one.name)
             ]
             if missing:
-                where = value_sources(root)[f"{key}.mcp_servers"]
+                where = source_of(f"{key}.mcp_servers", effective_entries(root))
                 place = "" if where == DEFAULT else f"{where}: "
                 raise ConfigError(
                     f"{place}{key}.mcp_servers.{name}: the environment variable {missing[0]} is not set.",
