@@ -19,7 +19,6 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.ports import (
     AgentItem,
-    AgentSession,
     SessionSpec,
     Supervisor,
     TurnEnded,
@@ -27,7 +26,6 @@ from ralph_tui.engine.core.ports import (
 )
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.run.runner import run_loop
-from ralph_tui.engine.session.turns import UnopenedSession, open_unless_interrupted
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.projects import make_project, plan_of, task
 from tests.harness.real_processes import PYTHON
@@ -122,24 +120,33 @@ async def test_stopping_at_once_is_heard_while_the_work_is_handed_off(tmp_path: 
     assert (end.status.value, end.exit_code, end.iterations) == ("interrupted", 130, 1)
 
 
-async def test_a_session_that_is_open_when_nobody_wants_it_any_more_is_closed() -> None:
-    closed = asyncio.Event()
+async def test_a_session_that_is_open_when_nobody_wants_it_any_more_is_closed(
+    tmp_path: Path,
+) -> None:
+    begun, closed = asyncio.Event(), asyncio.Event()
 
     class Late(TalkingSession):
         async def close(self) -> None:
             closed.set()
 
-    async def opening() -> AgentSession:
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            return Late()  # it was there just before
-        raise AssertionError
+    class LateAgent(TalkingAgent):
+        async def open(self, spec: SessionSpec, supervisor: Supervisor) -> Late:
+            del spec, supervisor
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                return Late()  # it was there just before
+            raise AssertionError
 
-    async def asked() -> None:
-        return
-
-    session = await open_unless_interrupted(asyncio.create_task(opening()), asked())
-    assert isinstance(session, UnopenedSession)
+    project = make_project(tmp_path, [task("a")])
+    services = RunServices(LateAgent, load_settings(project, environ={}))
+    run = asyncio.create_task(
+        run_loop(project, services, RunRequest(only=Phase.BUILDING), lambda _: None)
+    )
+    async with asyncio.timeout(60):
+        await begun.wait()
+        await asyncio.to_thread(Controls(project).stop, now=True)
+        end = await run
     assert closed.is_set()
-    assert [type(item) async for item in session.run_turn("go")] == [TurnEnded]
+    assert (end.status.value, end.iterations) == ("interrupted", 1)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
@@ -12,7 +12,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import CliStartError, StoreError
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.outcomes import FailureClass
-from ralph_tui.domain.project_state import StopMode
+from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.context_budget import BudgetDecision
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import (
@@ -25,6 +25,7 @@ from ralph_tui.engine.core.ports import (
     TurnEnded,
     TurnUsage,
 )
+from ralph_tui.engine.core.project_state import unless
 from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.limits.waits import wait_until
@@ -67,24 +68,6 @@ async def open_with_retries(
             until = run.clock() + timedelta(seconds=seconds)
             reason = f"{error.message} Starting again ({failed + 1} of {MAX_STARTS})"
             await wait_until(run, until, reason, ends=lambda stop: stop is StopMode.NOW)
-
-
-async def open_unless_interrupted(
-    opening: "asyncio.Task[AgentSession]", request: Awaitable[object]
-) -> AgentSession:
-    """Return the session, or `UnopenedSession` if `request` completes first; an unused session is closed."""
-    interrupting = asyncio.ensure_future(request)
-    returned = False
-    try:
-        await asyncio.wait([opening, interrupting], return_when=asyncio.FIRST_COMPLETED)
-        returned = opening.done()
-        return opening.result() if returned else UnopenedSession()
-    finally:
-        interrupting.cancel()
-        opening.cancel()
-        await asyncio.wait([opening, interrupting])
-        if not (returned or opening.cancelled() or opening.exception()):
-            await opening.result().close()
 
 
 STOP_GRACE_SECONDS = 1.0
@@ -148,13 +131,13 @@ class Conversation:
         """
         self.interrupted = InterruptReason.NONE
         self.session_id = ""
+        self.session: AgentSession = UnopenedSession()
         self._began = time.monotonic()
         self._run = run
         self._supervisor = supervisor
         self._spec = spec
         self._meter = meter
         self._seconds = seconds
-        self._session: AgentSession | None = None
         self._helpers: list[asyncio.Task[None]] = []
         self._interrupts: set[asyncio.Task[None]] = set()
         self._reported: ev.UsageReported | None = None
@@ -163,18 +146,19 @@ class Conversation:
         self._before_handoff = 0
         self._closing = False
 
-    @property
-    def session(self) -> AgentSession:
-        if self._session is None:
-            msg = "the conversation was not opened"
-            raise RuntimeError(msg)
-        return self._session
-
     async def __aenter__(self) -> Self:
         opening = asyncio.create_task(open_with_retries(self._run, self._spec, self._supervisor))
-        self._session = await open_unless_interrupted(opening, self._wait_for_interrupt_request())
-        if isinstance(self._session, UnopenedSession):
+        opened: AgentSession | None = None
+        try:
+            opened = await unless(self._run.project_state, opening, self._is_asked_to_interrupt)
+        finally:
+            late = opening.done() and not (opening.cancelled() or opening.exception())
+            if opened is None and late:
+                await opening.result().close()
+        if opened is None:
             self.interrupted = self._requested_interrupt
+        else:
+            self.session = opened
         self._helpers = [
             asyncio.create_task(self._watch_requests(), name="ralph-requests"),
             asyncio.create_task(self._watch_time(), name="ralph-time"),
@@ -315,9 +299,8 @@ class Conversation:
             else InterruptReason.NONE
         )
 
-    async def _wait_for_interrupt_request(self) -> None:
-        while self._requested_interrupt is InterruptReason.NONE:
-            await self._run.project_state.wait_changed()
+    def _is_asked_to_interrupt(self, _: RalphState) -> bool:
+        return self._requested_interrupt is not InterruptReason.NONE
 
     async def _watch_requests(self) -> None:
         while True:
