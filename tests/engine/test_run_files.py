@@ -33,27 +33,21 @@ def project(tmp_path: Path) -> Project:
     return Project(make_project(tmp_path, [task("a"), task("b")]))
 
 
-def ticking() -> "list[datetime]":
-    return [datetime(2026, 1, 1, tzinfo=UTC)]
-
-
 async def after(
     project: Project, *events: Event, wanted: tuple[str, ...] = (RUN_STATE, AGGREGATE)
 ) -> Any:
     """Return what the files say after these events, by name; None for one that is not there."""
-    now = ticking()
+    now = [datetime(2026, 1, 1, tzinfo=UTC)]
 
     def clock() -> datetime:
         now[0] += timedelta(seconds=1)
         return now[0]
 
     files = RunFiles(project.layout, wanted, clock)
-    complaints: list[str] = []
-    files.begin(complaints.append)
     for event in events:
         files.note(event)
-    await files.close()
-    assert complaints == []
+        assert files.write() == ()
+    files.close()
     places = {name: project.layout.dot / name for name in (RUN_STATE, AGGREGATE)}
     return {n: json.loads(p.read_text()) if p.exists() else None for n, p in places.items()}
 
@@ -108,10 +102,10 @@ async def test_a_wait_is_no_work(project: Project) -> None:
     files = RunFiles(project.layout, (RUN_STATE,))
     files.note(STARTED)
     files.note(ev.LoopPaused())
-    files._write()
+    files.write()
     assert json.loads((project.layout.dot / RUN_STATE).read_text())["status"] == "blocked"
     files.note(ev.LoopResumed())
-    files._write()
+    files.write()
     assert json.loads((project.layout.dot / RUN_STATE).read_text())["status"] == "running"
 
 
@@ -136,11 +130,10 @@ async def test_a_file_that_cannot_be_written_is_told_once_and_stops_nothing(
     (project.layout.dot / RUN_STATE).mkdir()
     files = RunFiles(project.layout, (RUN_STATE, AGGREGATE))
     complaints: list[str] = []
-    files.begin(complaints.append)
     for event in (STARTED, finished(LoopStatus.COMPLETE)):
         files.note(event)
-        files._write()
-    await files.close()
+        complaints += files.write()
+    files.close()
     assert len(complaints) == 1
     assert RUN_STATE in complaints[0]
     assert (project.layout.dot / AGGREGATE).is_file()

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable, Sequence
 
 from pydantic import JsonValue
 
@@ -14,7 +15,14 @@ from ralph_tui.store.journal.journal import JournalWriter
 class EventBus:
     """Passes events to subscribers, stamps them, shows them in the face and writes them in batches, in order."""
 
-    def __init__(self, journal: JournalWriter, sink: EventSink) -> None:
+    def __init__(
+        self,
+        journal: JournalWriter,
+        sink: EventSink,
+        beside: Callable[[], Sequence[str]] = lambda: (),
+    ) -> None:
+        """Write to `journal`, and call `beside` in the same thread with each batch; it returns warnings."""
+        self._beside = beside
         self._journal = journal
         self._sink = sink
         self._subscribers: dict[str, EventSink] = {}
@@ -23,7 +31,7 @@ class EventBus:
         self._idle = asyncio.Event()
         self._idle.set()
         self._task: asyncio.Task[None] | None = None
-        self._writing: asyncio.Future[None] | None = None
+        self._writing: asyncio.Future[Sequence[str]] | None = None
         self.failure: StoreError | None = None
         """Why the journal could not be written; the loop stops on it."""
 
@@ -57,13 +65,19 @@ class EventBus:
         loop = (
             asyncio.get_running_loop()
         )  # not a task, because `asyncio.run` cancels all tasks at its end
-        self._writing = loop.run_in_executor(None, self._journal.write, batch)
+        self._writing = loop.run_in_executor(None, self._write, batch)
         try:
-            await asyncio.shield(self._writing)
+            for text in await asyncio.shield(self._writing):
+                self.emit(Notice(level="warning", text=text))
         except StoreError as error:
             self.failure = self.failure or error
         for text in self._journal.news():
             self.emit(Notice(level="error", text=text))
+
+    def _write(self, batch: list[Event]) -> Sequence[str]:
+        warnings = self._beside()
+        self._journal.write(batch)
+        return warnings
 
     async def written(self) -> StoreError | None:
         await self._idle.wait()

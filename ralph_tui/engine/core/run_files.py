@@ -1,7 +1,5 @@
 """Keep `.ralph/run_state.json` and `.ralph/aggregate.json` current for programs that read Wiggum's files."""
 
-import asyncio
-import threading
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
@@ -88,16 +86,8 @@ class RunFiles:
         self._state = RunStateFile(started_at=now, updated_at=now)
         self._used = AggregateFile(metrics=RunMetrics(started_at=now, updated_at=now))
         self._finished = False
-        self._due = asyncio.Event()
-        self._write_lock = threading.Lock()
+        self._due = False
         self._failures: set[str] = set()
-        self._writing: asyncio.Task[None] | None = None
-        self._report: Callable[[str], None] = lambda _: None
-
-    def begin(self, tell: Callable[[str], None]) -> None:
-        self._report = tell
-        if self._paths:
-            self._writing = asyncio.create_task(self._write_forever(), name="ralph-run-files")
 
     def note(self, event: Event) -> None:
         """Update the state from an event; never blocks."""
@@ -111,35 +101,30 @@ class RunFiles:
         changed = self._changed_fields(event)
         if changed:
             self._state = self._state.model_copy(update={**changed, "updated_at": self._clock()})
-            self._due.set()
+            self._due = True
 
-    async def close(self) -> None:
-        if self._writing is None:
-            return
-        self._writing.cancel()
-        await asyncio.wait([self._writing])
+    def close(self) -> None:
+        """Write the end of a run that could not report it. Blocks."""
         if not self._finished:
             broken = {"status": "error", "last_error": "the run was cut short"}
             self._state = self._state.model_copy(update={**broken, **self._current_step("")})
-        await asyncio.to_thread(self._write)
+            self._due = True
+        self.write()
 
-    async def _write_forever(self) -> None:
-        while True:
-            await self._due.wait()
-            self._due.clear()
-            await asyncio.shield(asyncio.to_thread(self._write))
-
-    def _write(self) -> None:
-        with self._write_lock:  # or an older state could be written last
-            for path in self._paths:
-                file = self._state if path.name == RUN_STATE else self._aggregate()
-                data = json_text(file, indent=4).encode() + b"\n"
-                try:
-                    write_atomic(path, data, mode=PROJECT_MODE)
-                except StoreError as error:
-                    if path.name not in self._failures:
-                        self._failures.add(path.name)
-                        self._report(f"{path.name} cannot be kept up to date: {error}")
+    def write(self) -> tuple[str, ...]:
+        """Write what has changed; return a sentence about each file that cannot be written, once. Blocks."""
+        told: list[str] = []
+        due, self._due = self._due, False
+        for path in self._paths if due else ():
+            file = self._state if path.name == RUN_STATE else self._aggregate()
+            data = json_text(file, indent=4).encode() + b"\n"
+            try:
+                write_atomic(path, data, mode=PROJECT_MODE)
+            except StoreError as error:
+                if path.name not in self._failures:
+                    self._failures.add(path.name)
+                    told.append(f"{path.name} cannot be kept up to date: {error}")
+        return tuple(told)
 
     def _changed_fields(self, event: Event) -> dict[str, object]:
         match event:
@@ -212,10 +197,9 @@ class RunFiles:
     def _aggregate(self) -> AggregateFile:
         metrics, now = self._used.metrics, self._clock()
         elapsed = ((metrics.completed_at or now) - metrics.started_at).total_seconds()
-        self._change_metrics(
-            updated_at=now, last_run_id=self._state.run_id, elapsed_sec=int(max(0.0, elapsed))
-        )
-        return self._used
+        seconds = int(max(0.0, elapsed))
+        changes = {"updated_at": now, "last_run_id": self._state.run_id, "elapsed_sec": seconds}
+        return self._used.model_copy(update={"metrics": metrics.model_copy(update=changes)})
 
 
 def _safe(text: str) -> str:

@@ -416,7 +416,9 @@ async def run_loop(
         await asyncio.to_thread(project.transact, lambda docs: docs)  # creates ralph's own copies
         await asyncio.to_thread(move_journal, project.layout)
         journal = await asyncio.to_thread(JournalWriter, project.layout.events)
-        bus = EventBus(journal, sink)
+        files = RunFiles(project.layout, settings.exports)
+        left.push_async_callback(lambda: asyncio.shield(asyncio.to_thread(files.close)))
+        bus = EventBus(journal, sink, files.write)
         bus.start()
         left.push_async_callback(bus.close)
 
@@ -425,10 +427,7 @@ async def run_loop(
 
         for text in journal.damage:
             warn(text)
-        files = RunFiles(project.layout, settings.exports)
         bus.subscribe("run files", files.note)
-        files.begin(warn)
-        left.push_async_callback(lambda: asyncio.shield(files.close()))
         marks = {RUN_MARK: run_id}
         targets = NotificationTargets(
             project, settings, webhook, confinement.sandbox, everything, marks
