@@ -234,11 +234,8 @@ def test_which_signs_are_used(environ: dict[str, str], encoding: str, unicode: b
 
 def test_the_ascii_set_is_ascii_and_every_sign_is_one_cell() -> None:
     for name, sign in vars(ASCII).items():
-        for one in sign if isinstance(sign, tuple) else (sign,):
-            assert isinstance(one, bool) or one.isascii(), name
-    for name, sign in vars(UNICODE).items():
-        for one in sign if isinstance(sign, tuple) else (sign,):
-            assert isinstance(one, bool) or width_of([Span(one)]) == 1, name
+        assert sign.isascii(), name
+        assert len(sign) == width_of([Span(vars(UNICODE)[name])]), name
 
 
 def test_every_event_type_can_be_shown_or_is_known_to_be_silent() -> None:

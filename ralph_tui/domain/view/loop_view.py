@@ -131,7 +131,6 @@ class LoopView(Model):
     notices: tuple[ev.Notice, ...] = ()
     denials: int = 0
     learnings: int = 0
-    handoffs: int = 0
     detail: str = ""
     """One line that explains the state, such as why the loop waits or stopped."""
     status: LoopStatus | None = None

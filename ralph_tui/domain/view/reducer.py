@@ -277,7 +277,6 @@ _HANDLERS: dict[type[ev.Event], Callable[[LoopView, Any], _Changes]] = {
     },
     ev.HandoffFinished: lambda view, _: {
         "run_state": _unless_halting(view, RunState.RUNNING),
-        "handoffs": view.handoffs + 1,
         "detail": "",
     },
     ev.BreakerChanged: lambda _, e: {"breaker": e.breaker},

@@ -5,18 +5,18 @@ from functools import partial
 
 from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.documents.validation_report import SpecResult, ValidationReport
-from ralph_tui.domain.formatting import plural, took
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import Task, TaskStatus, in_order
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.sanitize import head, inert, one_line
-from ralph_tui.domain.verification.verification import Receipt, criterion_text, receipt_facts
+from ralph_tui.domain.verification.verification import criterion_text
+from ralph_tui.present.sections.task_parts import check_lines
 from ralph_tui.present.text.figures import tokens
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.markdown import markdown_lines
 from ralph_tui.present.text.parts import LazyLines, LineBlock, Part, parts_blocks
 from ralph_tui.present.text.spans import Line, Span, Tone
-from ralph_tui.present.text.status_labels import RECEIPT, task_word
-from ralph_tui.present.timeline.entry_lines import receipt_note
+from ralph_tui.present.text.status_labels import task_word
 
 APPROVAL_HEADINGS = {
     ApprovalKind.SPECS: "Review the specs",
@@ -117,7 +117,7 @@ def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
         return [Part("No report", [[Span("The validation report cannot be read.", Tone.WARN)]])]
     parts = [Part(f"Round {report.round}", [[Span(t)] for t in report.summary.splitlines()])]
     if report.checks:
-        ran = [line for receipt in report.checks for line in _check_lines(receipt, glyphs)]
+        ran = [line for one in report.checks for line in check_lines(one.command, one, glyphs)]
         parts.append(Part("Checks that ralph ran", ran))
     parts += [Part(result.spec, _result_lines(result, glyphs)) for result in report.specs]
     if report.observations:
@@ -133,18 +133,6 @@ def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
             lines += [[Span("  picture  ", Tone.MUTED), Span(path)] for path in paths]
         parts.append(Part("Output of those tools", lines))
     return parts
-
-
-def _check_lines(receipt: Receipt, glyphs: Glyphs) -> list[Line]:
-    look = RECEIPT[receipt.status]
-    word = receipt_note(receipt) or look.word
-    ran: Line = [
-        Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
-        Span(f"{word}  {took(receipt.seconds)}  ", Tone.MUTED),
-        Span(receipt.command),
-    ]
-    facts = "; ".join(receipt_facts(receipt))
-    return [ran, [Span("    "), Span(inert(facts), Tone.MUTED)]] if facts else [ran]
 
 
 def _result_lines(result: SpecResult, glyphs: Glyphs) -> list[Line]:

@@ -11,11 +11,7 @@ from ralph_tui.present.text.status_labels import ZONE
 
 
 def bar(share: float, width: int, tone: Tone, glyphs: Glyphs) -> list[Span]:
-    """Draw a share as filled cells. A share above zero fills at least one.
-
-    Args:
-        share: 0 to 1; values outside are clamped.
-    """
+    """Draw a share from 0 to 1 as filled cells. A share above zero fills at least one."""
     share = min(1.0, max(0.0, share))
     filled = round(share * width)
     if share > 0:
@@ -24,11 +20,7 @@ def bar(share: float, width: int, tone: Tone, glyphs: Glyphs) -> list[Span]:
 
 
 def dots(count: float, threshold: float, glyphs: Glyphs, most: int = 10) -> list[Span]:
-    """Draw a counter as dots.
-
-    Args:
-        most: The maximum number of dots, because exact figures are shown beside them.
-    """
+    """Draw a counter as at most `most` dots, because exact figures are shown beside them."""
     size = min(most, int(threshold))
     filled = min(size, int(count))
     tone = Tone.MUTED if not filled else Tone.BAD if filled >= size else Tone.WARN

@@ -38,11 +38,7 @@ def import_heading(preview: ImportPreview) -> str:
 
 
 def import_parts(preview: ImportPreview, most: int = 0) -> list[Part]:
-    """Return the tables of a preview.
-
-    Args:
-        most: Maximum rows for each kind of change; 0 for all.
-    """
+    """Return the tables of a preview, with at most `most` rows for each kind of change; 0 for all."""
     counts = preview.counts
     words = [f"{counts[change]:,} {change.value}" for change in ImportChange if counts[change]]
     parts = [Part(f"Tasks  {', '.join(words) or 'no tasks'}", _rows(preview, most))]

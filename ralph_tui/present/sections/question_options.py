@@ -96,11 +96,7 @@ def _sign(question: Question, glyphs: Glyphs, *, on: bool) -> Span:
 
 
 def choice(index: int, sign: Span, label: str, description: str) -> LineBlock:
-    """Return one numbered answer.
-
-    Args:
-        index: The index of the answer, from 0; the first nine have a number to press.
-    """
+    """Return one answer; the first nine have a number to press."""
     number = f"{index + 1}  " if index < 9 else "   "
     lines: list[Line] = [[Span(number, Tone.INFO), sign, Span(label)]]
     indent = Span(" " * (len(number) + len(sign.text)))

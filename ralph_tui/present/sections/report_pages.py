@@ -2,8 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 from markdown_it import MarkdownIt
 
@@ -20,20 +19,9 @@ _NO_END = "The last run has not ended, or was cut off."
 NOTHING = "\u2013"
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """A heading with paragraphs, facts and a table, all as plain text."""
-
-    title: str
-    paragraphs: Sequence[str] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
-    head: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-
-
-def _sections(report: RunReport) -> Iterator[_Section]:
+def _sections(report: RunReport) -> Iterator[tuple[str, list[str]]]:
     if report.request:
-        yield _Section("Request", (report.request,))
+        yield "Request", _text(report.request)
     ending = _NO_END if report.runs or report.timeline else "Nothing has run yet."
     if report.ending:
         ending = zoned(f"{report.ending[:1].upper()}{report.ending[1:].rstrip('.')}.")
@@ -42,25 +30,21 @@ def _sections(report: RunReport) -> Iterator[_Section]:
         facts["All runs"] = report.totals
     if "Try it" in facts:
         facts["Try it"] = f"`{facts['Try it']}`"
-    yield _Section("Result", (ending,), facts)
+    listed = [f"- **{label}:** {_with_code(text)}" for label, text in facts.items()]
+    yield "Result", [*_text(ending), *(["", *listed] if listed else [])]
     if report.files:
-        rows = [(path,) for path in report.files]
-        yield _Section("Files changed", head=("File",), rows=rows)
-    yield _Section(
-        "Tasks",
-        () if report.tasks else ("There is no plan yet.",),
-        {},
-        ("Task", "Title", "Status", "Verification", "Cost", "Tokens"),
-        [
-            (
-                *(task.id, task.title, task.status.replace("_", " ")),
-                ": ".join(filter(None, (task.outcome, task.reason))) or NOTHING,
-                NOTHING if task.cost_usd is None else money(task.cost_usd),
-                NOTHING if task.tokens is None else tokens(task.tokens),
-            )
-            for task in report.tasks
-        ],
-    )
+        yield "Files changed", _table(("File",), [(path,) for path in report.files])
+    head: tuple[str, ...] = ("Task", "Title", "Status", "Verification", "Cost", "Tokens")
+    tasks = [
+        (
+            *(task.id, task.title, task.status.replace("_", " ")),
+            ": ".join(filter(None, (task.outcome, task.reason))) or NOTHING,
+            NOTHING if task.cost_usd is None else money(task.cost_usd),
+            NOTHING if task.tokens is None else tokens(task.tokens),
+        )
+        for task in report.tasks
+    ]
+    yield "Tasks", _table(head, tasks) or _text("There is no plan yet.")
     checks = [
         (task.id, check.command, check.result, took(check.seconds), check.reason or NOTHING)
         for task in report.tasks
@@ -69,64 +53,43 @@ def _sections(report: RunReport) -> Iterator[_Section]:
     if checks:
         note = "Ralph ran these commands itself when the task was last claimed complete."
         head = ("Task", "Command", "Result", "Time", "Reason")
-        yield _Section("Checks", (note,), head=head, rows=checks)
-    yield _review(report)
+        yield "Checks", [*_text(note), *_table(head, checks)]
+    yield "Validation", _review(report)
     if report.timeline:
-        yield _Section(
-            "Timeline",
-            (),
-            {},
-            ("Started", "Iteration", "Task", "Outcome", "Cost", "Time"),
-            [
-                (
-                    stamp(line.started_at) if line.started_at else NOTHING,
-                    *(str(line.iteration), line.task_id),
-                    line.outcome or "not finished",
-                    *(money(line.cost_usd), took(line.seconds)),
-                )
-                for line in report.timeline
-            ],
-        )
-    yield _Section(
-        "Denied calls",
-        () if report.denied else ("None.",),
-        {},
-        ("Iteration", "Rule", "Call", "Reason"),
-        [(str(d.iteration), d.rule, d.command, d.reason) for d in report.denied],
-    )
+        head = ("Started", "Iteration", "Task", "Outcome", "Cost", "Time")
+        iterations = [
+            (
+                stamp(line.started_at) if line.started_at else NOTHING,
+                *(str(line.iteration), line.task_id, line.outcome or "not finished"),
+                *(money(line.cost_usd), took(line.seconds)),
+            )
+            for line in report.timeline
+        ]
+        yield "Timeline", _table(head, iterations)
+    denied = [(str(one.iteration), one.rule, one.command, one.reason) for one in report.denied]
+    head = ("Iteration", "Rule", "Call", "Reason")
+    yield "Denied calls", _table(head, denied) or _text("None.")
     if report.timeline:
         words = [(metric.title, metric_words(metric)) for metric in report.metrics]
-        yield _Section(
-            "Metrics",
-            head=("Metric", "Value", "Counted", "Meaning"),
-            rows=[
-                (title, one.value, ", ".join(filter(None, (one.counted, one.verdict))), one.about)
-                for title, one in words
-            ],
-        )
+        counted = [
+            (title, one.value, ", ".join(filter(None, (one.counted, one.verdict))), one.about)
+            for title, one in words
+        ]
+        yield "Metrics", _table(("Metric", "Value", "Counted", "Meaning"), counted)
 
 
-def _review(report: RunReport) -> _Section:
+def _review(report: RunReport) -> list[str]:
     if not report.reviewed:
-        return _Section("Validation", ("The result has not been validated.",))
-    passed = sum(c.passed for c in report.criteria)
-    count = len(report.criteria)
+        return _text("The result has not been validated.")
+    passed, count = sum(c.passed for c in report.criteria), len(report.criteria)
     noun = "criterion" if count == 1 else "criteria"
-    judged = (
-        f"{passed} of {count} acceptance {noun} passed."
-        if count
-        else "There were no acceptance criteria to check."
-    )
-    return _Section(
-        "Validation",
-        (
-            judged,
-            *(f"Gap: {gap}" for gap in report.gaps),
-        ),
-        {},
-        ("Criterion", "Result", "Evidence"),
-        [(c.criterion, "passed" if c.passed else "failed", c.evidence) for c in report.criteria],
-    )
+    judged = f"{passed} of {count} acceptance {noun} passed."
+    gaps = (f"Gap: {gap}" for gap in report.gaps)
+    rows = [(c.criterion, "passed" if c.passed else "failed", c.evidence) for c in report.criteria]
+    return [
+        *_text(judged if count else "There were no acceptance criteria to check.", *gaps),
+        *_table(("Criterion", "Result", "Evidence"), rows),
+    ]
 
 
 def _title(report: RunReport) -> str:
@@ -136,19 +99,23 @@ def _title(report: RunReport) -> str:
 def report_markdown(report: RunReport) -> str:
     """Return the report as Markdown. Its texts are escaped, so that none becomes markup."""
     lines = [MARK, "", f"# {_plain(_title(report).strip())}"]
-    for section in _sections(report):
-        lines += ["", f"## {section.title}"]
-        for paragraph in section.paragraphs:
-            lines += ["", *(_plain(line.strip()) for line in paragraph.splitlines())]
-        if section.facts:
-            lines += [
-                "",
-                *(f"- **{label}:** {_with_code(text)}" for label, text in section.facts.items()),
-            ]
-        if section.rows:
-            lines += ["", _row(section.head), _row(["---"] * len(section.head), plain=False)]
-            lines += [_row(row) for row in section.rows]
+    for title, section in _sections(report):
+        lines += ["", f"## {title}", *section]
     return "\n".join(lines) + "\n"
+
+
+def _text(*paragraphs: str) -> list[str]:
+    return [
+        line
+        for paragraph in paragraphs
+        for line in ("", *(_plain(line.strip()) for line in paragraph.splitlines()))
+    ]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    if not rows:
+        return []
+    return ["", _row(head), _row(["---"] * len(head), plain=False), *map(_row, rows)]
 
 
 _MARKUP = re.compile(

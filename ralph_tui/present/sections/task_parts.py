@@ -125,7 +125,7 @@ def _also_checked(
         line
         for command, receipt in receipts.items()
         if command not in own
-        for line in _check_lines(command, receipt, glyphs)
+        for line in check_lines(command, receipt, glyphs)
     ]
 
 
@@ -141,11 +141,11 @@ def _criteria(
                 [Span(f"{glyphs.note} ", Tone.MUTED), Span(text), Span("  prose", Tone.MUTED)]
             )
             continue
-        lines += _check_lines(text, receipts.get(command), glyphs)
+        lines += check_lines(text, receipts.get(command), glyphs)
     return lines
 
 
-def _check_lines(text: str, receipt: Receipt | None, glyphs: Glyphs) -> list[Line]:
+def check_lines(text: str, receipt: Receipt | None, glyphs: Glyphs) -> list[Line]:
     if receipt is None:
         not_run = [
             Span(f"{glyphs.idle} ", Tone.MUTED),

@@ -1,6 +1,6 @@
 """Answer why a task was chosen, is blocked or waits, and why the loop stopped: rule, evidence, next step. Pure functions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from ralph_tui.domain.formatting import ENDS, plural
@@ -77,44 +77,43 @@ def _chosen_task(
 
 
 def _blocked(plan: ImplementationPlan, keys: Keys) -> list[Part]:
-    lines: list[Line] = []
+    def lines(task: Task) -> list[Line]:
+        why = [labelled("evidence", one_line(text, 500), Tone.WARN) for text in task.blockers]
+        tries = [labelled("", f"after {plural(task.retry_count, 'attempt')}")]
+        retry = next_step(keys, "{retry} on the board retries {task}", task=task.id)
+        return [_task_title(task), *why, *(tries if task.retry_count else ()), retry]
+
     blocked = [task for task in plan.tasks if task.status is TaskStatus.BLOCKED]
-    for task in blocked[:MAX_LISTED]:
-        lines.append(_task_title(task))
-        lines += [labelled("evidence", one_line(text, 500), Tone.WARN) for text in task.blockers]
-        if task.retry_count:
-            lines.append(labelled("", f"after {plural(task.retry_count, 'attempt')}"))
-        lines.append(next_step(keys, "{retry} on the board retries {task}", task=task.id))
-    lines += _more_line(blocked)
-    return [Part(f"Why blocked ({len(blocked)})", lines)] if blocked else []
+    return _about_each("Why blocked", blocked, lines)
 
 
 def _held(plan: ImplementationPlan, keys: Keys) -> list[Part]:
+    rule = labelled("rule", "a held task does not start until you release it")
+    step = next_step(keys, "{hold} on the board releases it")
     held = [task for task in plan.tasks if task.is_held]
-    lines = [_task_title(task) for task in held[:MAX_LISTED]]
-    lines += _more_line(held)
-    lines.append(labelled("rule", "a held task does not start until you release it"))
-    lines.append(next_step(keys, "{hold} on the board releases it"))
-    return [Part(f"Why held ({len(held)})", lines)] if held else []
+    return _about_each("Why held", held, lambda task: [_task_title(task)], rule, step)
 
 
 def _waiting_tasks(plan: ImplementationPlan) -> list[Part]:
     tasks = {task.id: task for task in plan.tasks}
     done = plan.complete_ids()
+
+    def lines(task: Task) -> list[Line]:
+        ends = "; ".join(root_cause(name, tasks) for name in plan.waiting_on(task, done)[:5])
+        return [[Span(f"{task.id}  ", Tone.TITLE), Span(f"waits for {ends}", Tone.MUTED)]]
+
     pending = (task for task in plan.tasks if task.status is TaskStatus.PENDING and not task.held)
     waiting = [task for task in pending if not done.issuperset(task.dependencies)]
-    lines: list[Line] = []
-    for task in waiting[:MAX_LISTED]:
-        left = [name for name in task.dependencies if name not in done]
-        ends = "; ".join(root_cause(name, tasks) for name in left[:5])
-        lines.append([Span(f"{task.id}  ", Tone.TITLE), Span(f"waits for {ends}", Tone.MUTED)])
-    lines += _more_line(waiting)
-    return [Part(f"Why not yet ({len(waiting)})", lines)] if waiting else []
+    return _about_each("Why not yet", waiting, lines)
 
 
-def _more_line(tasks: Sequence[Task]) -> list[Line]:
-    more = len(tasks) - MAX_LISTED
-    return [[Span(f"and {more} more", Tone.MUTED)]] if more > 0 else []
+def _about_each(
+    title: str, tasks: Sequence[Task], lines_of: Callable[[Task], list[Line]], *last: Line
+) -> list[Part]:
+    lines = [line for task in tasks[:MAX_LISTED] for line in lines_of(task)]
+    if (more := len(tasks) - MAX_LISTED) > 0:
+        lines.append([Span(f"and {more} more", Tone.MUTED)])
+    return [Part(f"{title} ({len(tasks)})", [*lines, *last])] if tasks else []
 
 
 def root_cause(name: str, tasks: dict[str, Task]) -> str:

@@ -51,11 +51,7 @@ _TONES = {
 
 @lru_cache(maxsize=128)
 def code_lines(text: str, path: str) -> tuple[Line, ...]:
-    r"""Return each line of a text as spans, colored if the file name reveals its language.
-
-    Args:
-        path: The file's name or path, such as `src/app.py`; only its end counts.
-    """
+    """Return each line of a text as spans, colored if the file's name reveals its language."""
     uncolored = tuple([Span(line)] for line in text.split("\n"))
     lexer = _lexer(PurePath(path).name)
     if lexer is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Glyphs:
-    """One set of signs. Each is a single cell wide, including the spinner's frames."""
+    """One set of signs. Each is a single cell wide; the last three are rows of signs."""
 
     ok: str = "✓"
     failed: str = "✗"
@@ -46,57 +46,25 @@ class Glyphs:
     tick: str = "▴"
     dot: str = "●"
     no_dot: str = "○"
-    levels: tuple[str, ...] = tuple("▁▂▃▄▅▆▇█")
-    spinner: tuple[str, ...] = ("◐", "◓", "◑", "◒")
-    joints: tuple[str, ...] = tuple(" ╵╷│╴┘┐┤╶└┌├─┴┬┼")
+    levels: str = "▁▂▃▄▅▆▇█"
+    spinner: str = "◐◓◑◒"
+    joints: str = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"
     """Box-drawing signs by the sum of their directions: 1 up, 2 down, 4 left, 8 right."""
-    unicode: bool = True
+
+    @property
+    def unicode(self) -> bool:
+        return not self.ok.isascii()
 
 
 UNICODE = Glyphs()
 
-ASCII = Glyphs(
-    ok="+",
-    failed="x",
-    denied="!",
-    interrupted="#",
-    skipped="-",
-    idle="o",
-    running="*",
-    verifying="?",
-    handoff=">",
-    retry="~",
-    asking="?",
-    pause="=",
-    stop="#",
-    current=">",
-    ready="o",
-    waiting=".",
-    blocked="!",
-    text="*",
-    note=".",
-    learned="+",
-    guidance=">",
-    warning="!",
-    branch="`",
-    arrow=">",
-    between="-",
-    chevron=">",
-    line="-",
-    ellipsis="~",
-    full="#",
-    track=".",
-    zone=":",
-    bar="=",
-    bar_track="-",
-    tick="^",
-    dot="*",
-    no_dot=".",
-    levels=tuple("._-=+*%#"),
-    spinner=("|", "/", "-", "\\"),
-    joints=tuple(" |||-'.+-`.+-'++"),
-    unicode=False,
+_TO_ASCII = str.maketrans(
+    "✓✗⊘■○●◆⇢↻‖▶◌•·✎↳▲└→▸─…█░▒━▴◐◓◑◒▁▂▃▄▅▆▇╵╷│╴┘┐┤╶┌├┴┬┼",
+    "+x!#o*?>~=>.*-+>!`>>-~#.:=^|/-\\._-=+*%|||-'.+-.+'++",
 )
+_SIGNS = {name: sign.translate(_TO_ASCII) for name, sign in vars(UNICODE).items()}
+
+ASCII = Glyphs(**_SIGNS | {"note": ".", "no_dot": "."})
 
 
 def choose(environ: Mapping[str, str] = os.environ, encoding: str | None = None) -> Glyphs:

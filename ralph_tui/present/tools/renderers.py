@@ -47,8 +47,7 @@ def _bash_sections(call: Call) -> tuple[Section, ...]:
         title = f"Command as it ran (rewritten by {call.rewrite.rule or 'the guard'})"
         commands = {"Command as asked": call.rewrite.before, title: call.rewrite.after}
     found = [Section(title, text, SectionKind.COMMAND) for title, text in commands.items()]
-    why = text_of(call.input, "description")
-    return (*found, Section("What for", why)) if why else tuple(found)
+    return (*found, Section("What for", text_of(call.input, "description")))
 
 
 def _search_argument(call: Call) -> str:
@@ -80,9 +79,8 @@ def _web_note(call: Call) -> str:
 
 
 def _web_sections(call: Call) -> tuple[Section, ...]:
-    asked = text_of(call.input, "prompt")
     address = Section("Address or query", _web_argument(call))
-    return (address, Section("Question", asked)) if asked else (address,)
+    return (address, Section("Question", text_of(call.input, "prompt")))
 
 
 def _agent_argument(call: Call) -> str:
