@@ -52,6 +52,8 @@ BY_FILES = (
     ("zig build test", "build.zig"),
     ("crystal spec", "shard.yml", "spec/a_spec.cr"),
     ("prove -lr t", "cpanfile", "t/a.t"),
+    ("perl Makefile.PL && make && prove -br t", "Makefile.PL", "Clone.xs", "t/a.t"),
+    ("autoreconf -i && ./configure && make check", "Makefile.am"),
     ("meson setup build && meson test -C build", "meson.build", "tests/a.c"),
     ("mix test", "mix.exs"),
     ("swift test", "Package.swift"),
@@ -70,9 +72,7 @@ PROJECTS: dict[tuple[str, str], dict[str, str]] = {
     ("types", "npm run typecheck"): {"package.json": package(typecheck="tsc")},
     ("types", "npx --no-install tsc --noEmit"): {"package.json": package(), "tsconfig.json": "{}"},
     ("lint", "npm run lint"): {"package.json": package(lint="eslint .")},
-    ("format", "npm run format:check"): {
-        "package.json": package(**{"format:check": "prettier --check ."})
-    },
+    ("format", "npm run format:check"): {"package.json": package(**{"format:check": "prettier"})},
     ("tests", "node --test"): {"package.json": package(), "test/cart.test.js": NODE_TEST},
     ("tests", "go test ./..."): {"go.mod": "module shop\n"},
     ("types", "go vet ./..."): {"go.mod": "module shop\n"},

@@ -1,6 +1,7 @@
 """Tests what a run needs: each check of the project, as a run does before its first task."""
 
 import asyncio
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from ralph_tui.engine.verification.baseline import Check
     from ralph_tui.engine.verification.evidence.examined import Examined
 
-_NAMED = 3
 _OLD_FAILURE = (
-    "A run accepts an old failure as long as it gets no worse. To fix it first: ralph until '{}'"
+    "A run accepts an old failure as long as it gets no worse. To fix it first: ralph until"
 )
 
 
@@ -69,13 +69,13 @@ def _finding(root: Path, check: "Check", tried: "Tried") -> Finding:
         ran = f"{plural(one.counts.passed, 'test')}, " if one.counts and one.counts.passed else ""
         return Finding("tried", ok=True, text=f"`{check.command}` passes ({ran}{took})")
     text = f"`{check.command}` fails ({took}): {_why(one)}"
-    advice = " ".join((*notes, _OLD_FAILURE.format(check.command)))
+    advice = " ".join((*notes, _OLD_FAILURE, shlex.quote(check.command)))
     return Finding("tried", ok=False, text=text, advice=advice, needed=False)
 
 
 def _why(one: "Examined") -> str:
     if one.failing:
-        return f"{plural(len(one.failing), 'test')} failed: {shortlist(list(one.failing), _NAMED)}"
+        return f"{plural(len(one.failing), 'test')} failed: {shortlist(list(one.failing), 3)}"
     if one.faults:
         return "; ".join(one.faults)
     lines = [line.strip() for line in one.result.tail.splitlines() if line.strip()]

@@ -7,6 +7,7 @@ nothing, so the run ends before anything is spent.
 import contextlib
 import hashlib
 import re
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -281,6 +282,9 @@ _MISSING_TOOL = (
     re.compile(r"(?m)^(?:\S*/)?env: .?([\w./+-]+).?: No such file or directory"),
     re.compile(r"(?m)^make(?:\[\d+\])?: ([\w+.-]+): No such file or directory"),
     re.compile(r"failed to run command .([\w./+-]+).: No such file"),
+    _IN_BIN := re.compile(
+        r"(?m)^(?:\S+: )?(?:(?:line )?\d+: )?((?:\.?\w[\w.-]*/)+\.?bin/[^\s:/]+): (?:not found|No such file or directory)\s*$"
+    ),
 )
 """The words of shells and launchers about a program that is not there; the group is its name."""
 _MISSING_FOR_UV = re.compile(r"(?m)^error: Failed to spawn: `([^`]+)`")
@@ -302,7 +306,7 @@ _TOX_FAILS = re.compile(r"(?m)^[\w.-]+: (?:failed with|could not install|skipped
 _PYTEST_REFUSES = re.compile(
     r"(?m)^(?:ImportError while loading conftest[^\n]*|INTERNALERROR> \S*Error[^\n]*|[^\n]*error: unrecognized arguments:[^\n]*)"
 )
-_ERROR = re.compile(r"^\s*(?:[\w.]*Error|error)\b")
+_ERROR = re.compile(r"^\s*(?:[\w.]*Error|error)\b|^[\w./-]+\.\w+:\d+(?::\d+)?: ")
 _OF_UV = re.compile(r"uv run --(?:isolated|no-project)")
 _READ_ONLY = re.compile(r"(?i:read-only file system)[^\n]*?'(/[^'\n]+)'")
 _INSTALLS = (
@@ -352,10 +356,10 @@ def cannot_start(
     found = found or _missing_program(code, output, root, planned, setting)
     if found is None and not any(one == "failed" for one in examined.outcomes.values()):
         found = _not_prepared(command, output, root)
-    is_runner = bool(recognized_runners(command, root))
-    if found is None and planned is None and is_runner and examined.counts is None:
+    if not (found or examined.counts or planned is not None) and recognized_runners(command, root):
         found = Obstacle(
-            reason=f"no test ran, and the status is {code}: {_last_line(output, _ERROR)}"
+            reason=f"no test ran, and the status is {code}: {_last_line(output, _ERROR)}",
+            hint=f"Mend that, or have ralph do it: ralph until {shlex.quote(command)}",
         )
     return found
 
@@ -372,7 +376,8 @@ def _missing_program(
             if pattern is _NOT_RUNNABLE or (there and "/" in name):
                 hint = f"Make it executable (`chmod +x {name}`), or check its first line."
                 return Obstacle(reason=f"`{name}` cannot be executed", hint=hint) if there else None
-            if there or "/" in name or (root / f"{name}.py").exists():
+            of_project = planned is None and pattern is _IN_BIN
+            if there or ("/" in name and not of_project) or (root / f"{name}.py").exists():
                 continue
             if planned is not None and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", planned):
                 continue
@@ -380,7 +385,8 @@ def _missing_program(
                 continue
             return Obstacle(
                 reason=f"`{name}` is not installed",
-                hint="Install it, or choose another command"
+                hint=_install_hint(root) * of_project
+                or "Install it, or choose another command"
                 + (f" with {setting}." if setting else ".")
                 + " `true` leaves the check out."
                 * setting.endswith(("lint_command", "typecheck_command")),

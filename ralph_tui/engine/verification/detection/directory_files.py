@@ -35,6 +35,14 @@ def read_start(path: Path | str) -> str:
         os.close(descriptor)
 
 
+def entries_of(directory: Path | str, most: int | None = None) -> "list[os.DirEntry[str]]":
+    try:
+        with os.scandir(directory) as entries:
+            return [*islice(entries, most)]
+    except (OSError, ValueError):
+        return []
+
+
 class DirectoryFiles:
     """The files of a directory on disk, read again each time; paths are relative to it, with `/`."""
 
@@ -46,20 +54,15 @@ class DirectoryFiles:
 
     def names(self, directory: str = ".") -> tuple[str, ...]:
         """Return the sorted names in a directory, or none without such a directory."""
-        return tuple(sorted(entry.name for entry in self._entries(directory)))
-
-    def _entries(self, directory: str) -> "list[os.DirEntry[str]]":
-        try:
-            with os.scandir(f"{self._root}/{directory}") as entries:
-                return [*islice(entries, LISTED_NAMES)]
-        except (OSError, ValueError):
-            return []
+        found = entries_of(f"{self._root}/{directory}", LISTED_NAMES)
+        return tuple(sorted(entry.name for entry in found))
 
     def inner(self) -> Iterator[str]:
         """Yield the directories that can be projects of their own, those nearer to the root first."""
         places = ["."]
         for place in places:
-            for entry in sorted(self._entries(place), key=lambda one: one.name):
+            entries = entries_of(f"{self._root}/{place}", LISTED_NAMES)
+            for entry in sorted(entries, key=lambda one: one.name):
                 named = entry.name not in _NEVER_PROJECTS and not entry.name.startswith(".")
                 if named and entry.is_dir(follow_symlinks=False) and len(places) < _MOST_INNER:
                     path = entry.name if place == "." else f"{place}/{entry.name}"

@@ -16,6 +16,7 @@ from pathlib import Path
 from ralph_tui.config.settings import DETECTED, Settings
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.verification.check_commands import (
+    GATE_KINDS,
     NO_CHECKS,
     CheckCommand,
     CheckKind,
@@ -42,7 +43,9 @@ from ralph_tui.store.backup.check_store import REQUIRED, CheckStore, RequiredChe
 
 _CMAKE = "cmake -B build && cmake --build build"
 _BY_MANIFEST = (
+    ("Cargo.toml", CheckKind.TESTS, "cargo test --workspace", "Cargo.toml:[workspace]"),
     ("Cargo.toml", CheckKind.TESTS, "cargo test", ""),
+    ("Cargo.toml", CheckKind.TYPECHECK, "cargo check --workspace", "Cargo.toml:[workspace]"),
     ("Cargo.toml", CheckKind.TYPECHECK, "cargo check", ""),
     ("Cargo.toml", CheckKind.LINT, "cargo clippy", "clippy.toml .clippy.toml"),
     ("Cargo.toml", CheckKind.FORMAT, "cargo fmt --check", "rustfmt.toml .rustfmt.toml"),
@@ -65,16 +68,19 @@ _BY_MANIFEST = (
     ("gleam.toml", CheckKind.TESTS, "gleam test", ""),
     ("build.zig", CheckKind.TESTS, "zig build test", ""),
     ("shard.yml", CheckKind.TESTS, "crystal spec", "spec"),
-    ("Makefile.PL Build.PL cpanfile", CheckKind.TESTS, "prove -lr t", "t"),
+    ("*.PL cpanfile", CheckKind.TESTS, "perl Makefile.PL && make && prove -br t", "*.xs"),
+    ("*.PL cpanfile", CheckKind.TESTS, "prove -lr t", "t"),
     ("meson.build", CheckKind.TESTS, "meson setup build && meson test -C build", "test tests"),
     ("mix.exs", CheckKind.TESTS, "mix test", ""),
     ("Package.swift", CheckKind.TESTS, "swift test", ""),
     ("Rakefile", CheckKind.TESTS, "rake test", "test"),
     ("Gemfile", CheckKind.TESTS, "bundle exec rspec", ".rspec spec"),
     ("composer.json", CheckKind.TESTS, "vendor/bin/phpunit", "phpunit.xml phpunit.xml.dist"),
+    ("Makefile.am", CheckKind.TESTS, "test -f Makefile || ./configure && make check", "configure"),
+    ("Makefile.am", CheckKind.TESTS, "autoreconf -i && ./configure && make check", ""),
     ("CMakeLists.txt", CheckKind.TESTS, f"{_CMAKE} && ctest --test-dir build", "test tests"),
 )
-"""The checks that a manifest, by names or patterns, determines, alone or with one of these beside it; the first of a kind is used."""
+"""The checks that a manifest, by names or patterns, determines, alone or with one of these beside it or a text in it; the first of a kind is used."""
 _OTHER_MANIFESTS = "pyproject.toml setup.py *requirements*.txt Pipfile package.json GNUmakefile [Mm]akefile [Jj]ustfile"
 
 _PYTHON_TOOLS: dict[CheckKind, tuple[tuple[str, str], ...]] = {
@@ -122,9 +128,8 @@ def _with_settings(detected: ProjectChecks, settings: Settings) -> ProjectChecks
 
 def gate_commands(checks: ProjectChecks, settings: Settings) -> tuple[str, ...]:
     """Return the commands that the gate runs for every task: the settings' list with names resolved."""
-    listed = settings.phases.building.backpressure
     resolved: list[str] = []
-    for one in listed:
+    for one in settings.phases.building.backpressure:
         resolved += checks.gate if one == DETECTED else [checks.named.get(one, one)]
     return tuple(dict.fromkeys(resolved))
 
@@ -154,9 +159,8 @@ class ChecksOfRun:
         found = checks_of(self._root, self._settings)
         required = self._store.load(REQUIRED, RequiredChecks) or RequiredChecks()
         self._still_required = required.still(found.commands)
-        self._required = found.model_copy(
-            update={"commands": (*found.commands, *self._still_required)}
-        )
+        commands = (*found.commands, *self._still_required)
+        self._required = found.model_copy(update={"commands": commands})
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -174,31 +178,25 @@ class ChecksOfRun:
     def end(self) -> None:
         """Store the required checks for later runs. Blocks on the disk."""
         found = checks_of(self._root, self._settings).commands
-        commands = (*found, *missing(self._required.commands, found))
-        self._store.save(REQUIRED, RequiredChecks(commands=commands, left=found))
+        required = RequiredChecks(commands=self._now().commands, left=found)
+        self._store.save(REQUIRED, required)
 
-    def now(self) -> ProjectChecks:
-        """Return the current checks, including required ones. Blocks on reading a few files."""
+    def _now(self) -> ProjectChecks:
         found = checks_of(self._root, self._settings)
         commands = (*found.commands, *missing(self._required.commands, found.commands))
-        return found.model_copy(
-            update={"commands": commands, "python": found.python or self._required.python}
-        )
+        python = found.python or self._required.python
+        return found.model_copy(update={"commands": commands, "python": python})
 
     def rules(self) -> GateRules:
         """Return the gate's current rules. Blocks on reading a few files."""
-        checks = self.now()
+        checks = self._now()
         return GateRules(commands=gate_commands(checks, self._settings), checks=checks)
 
 
 def _configured(settings: Settings) -> Iterator[CheckCommand]:
     build = settings.build
-    named = (
-        (CheckKind.TESTS, build.test_command),
-        (CheckKind.TYPECHECK, build.typecheck_command),
-        (CheckKind.LINT, build.lint_command),
-    )
-    for kind, command in named:
+    commands = (build.test_command, build.typecheck_command, build.lint_command)
+    for kind, command in zip(GATE_KINDS, commands, strict=True):
         if command != DETECTED:
             yield CheckCommand(kind=kind, command=command, file=kind.setting)
 
@@ -239,15 +237,14 @@ def _manifest_checks(files: DirectoryFiles) -> Iterator[list[CheckCommand]]:
     names = files.names()
 
     def first(patterns: str) -> str:
-        return next((n for one in patterns.split() for n in fnmatch.filter(names, one)), "")
+        wanted = (one.partition(":") for one in patterns.split())
+        found = ((n, text) for name, _, text in wanted for n in fnmatch.filter(names, name))
+        return next((name for name, text in found if not text or text in files.read(name)), "")
 
     for patterns, rows in groupby(_BY_MANIFEST, itemgetter(0)):
-        if manifest := first(patterns):
-            there = [(*row, first(row[3]) if row[3] else manifest) for row in rows]
-            runner = there[0][2].split()[0]
-            yield [
-                check(kind, command, runner, file) for _, kind, command, _, file in there if file
-            ]
+        if first(patterns):
+            there = [(*row, file) for row in rows if (file := first(row[3] or patterns))]
+            yield [check(k, line, there[0][2].split()[0], file) for _, k, line, _, file in there]
 
 
 def _node_checks(files: DirectoryFiles) -> Iterator[CheckCommand]:

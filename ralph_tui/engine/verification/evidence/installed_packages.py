@@ -1,6 +1,7 @@
 """Tell which installed packages are no longer as their installer left them, and which settings outside the project changed."""
 
 import base64
+import contextlib
 import csv
 import hashlib
 import os
@@ -11,7 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
-from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles, read_start
+from ralph_tui.engine.verification.detection.directory_files import (
+    DirectoryFiles,
+    entries_of,
+    read_start,
+)
 from ralph_tui.engine.verification.evidence.check_names import is_settings, lints
 
 _QUOTED_PATH = re.compile(r"""['"](/[^'"\n]+)['"]""")
@@ -65,10 +70,10 @@ def settings_around(root: Path) -> dict[str, str]:
     found = [
         entry
         for top in (*above, config)
-        for entry in _entries(top)
+        for entry in entries_of(top)
         if is_settings(entry.name) or (top == config and lints((entry.name,)))
     ]
-    paths = [one.path for e in found for one in (e, *_entries(Path(e.path)))]
+    paths = [one.path for e in found for one in (e, *entries_of(e.path))]
     paths += [str(path) for top in above for name in _PERSONAL for path in top.glob(name)]
     named = {os.path.relpath(path, root): _digest(path) for path in paths}
     return {name: digest for name, digest in named.items() if digest and name.startswith("../")}
@@ -76,37 +81,26 @@ def settings_around(root: Path) -> dict[str, str]:
 
 def _units(top: Path) -> Iterator[str]:
     if top.name == "node_modules":
-        for entry in _entries(top):
+        for entry in entries_of(top):
             if entry.name in _HOLDERS or entry.name.startswith("@"):
-                yield from (one.path for one in _entries(Path(entry.path)))
+                yield from (one.path for one in entries_of(entry.path))
             elif not entry.name.startswith("."):
                 yield entry.path
     elif top.name in {".venv", "venv"} or os.path.isfile(top / "pyvenv.cfg"):  # noqa: PTH113 - pathlib raises
         for place in (top / "bin", *top.glob("lib/python*/site-packages")):
-            names = (entry.path for entry in _entries(place) if entry.name != "__pycache__")
+            names = (entry.path for entry in entries_of(place) if entry.name != "__pycache__")
             yield from names
-
-
-def _entries(directory: Path) -> list["os.DirEntry[str]"]:
-    try:
-        return list(os.scandir(directory))
-    except OSError:
-        return []
 
 
 def _files(unit: Path) -> Iterator[tuple[str, os.stat_result]]:
     left = [str(unit)]
     while left:
         path = left.pop()
-        try:
+        with contextlib.suppress(OSError):
             info = os.lstat(path)
             if not stat.S_ISDIR(info.st_mode):
                 yield path, info
-                continue
-            with os.scandir(path) as entries:
-                left += [one.path for one in entries if one.name not in _CACHES]
-        except OSError:
-            continue
+            left += [one.path for one in entries_of(path) if one.name not in _CACHES]
 
 
 def _identity(unit: Path) -> str:
