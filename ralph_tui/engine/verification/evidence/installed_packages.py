@@ -25,7 +25,6 @@ _HOLDERS = frozenset({".bin", ".pnpm"})
 _IN_VENV = re.compile(r"(.*)/(?:bin|lib/python[^/]*/site-packages)/[^/]+")
 _CACHES = EXCLUDED_DIRECTORIES - {"node_modules"}
 _UNRECORDED = ("/RECORD", "/direct_url.json", ".pyc")
-_START = frozenset({"sitecustomize.py", "usercustomize.py"})
 _PERSONAL = (
     ".cargo/config", ".cargo/config.toml", ".m2/settings.xml", ".gradle/gradle.properties", ".gradle/init.gradle",
     ".bundle/config", ".config/go/env", ".local/lib/python*/site-packages/usercustomize.py",
@@ -132,7 +131,7 @@ def changed_packages(
     """Return what is wrong with the installed packages and the settings outside the project, as sentences. Blocks.
 
     A package is explained by the record of its installer, if that is new or as it was, or by its new version in a lock
-    file. New packages are fine, unless they take the place of something.
+    file. New packages are fine, unless they hide a program or belong to no record.
 
     Args:
         locks: The lock files that changed, before and now.
@@ -142,7 +141,7 @@ def changed_packages(
     found = [f"{unit} changed" for unit in outside if known.get(unit) != now.get(unit)]
     for unit in sorted(now.keys() - {*outside}):
         before = known.get(unit)
-        fault = "is not as it was installed" if before else _takes_place(root, unit, known)
+        fault = "is not as it was installed" if before else _unexplained(unit, known)
         if not fault or (before and _same(before, now[unit])):
             continue
         match = _IN_VENV.fullmatch(unit)
@@ -168,23 +167,14 @@ def _is_upgrade(unit: Path, before: str, now: str) -> bool:
     return entry.search(now) is not None and entry.search(before) is None
 
 
-def _takes_place(root: Path, unit: str, known: Mapping[str, str]) -> str:
+def _unexplained(unit: str, known: Mapping[str, str]) -> str:
     place, _, name = unit.rpartition("/")
-    if place.endswith(("/.bin", "/bin")):
-        is_new = not any(one.startswith(f"{place}/") for one in known)  # as a whole
-        return f"hides the program {name}" if not is_new and shutil.which(name) else ""
-    if not place.endswith("/site-packages"):
-        return ""
-    starts = name in _START or (name.endswith(".pth") and _runs_code(root / unit))
-    if starts:
-        return "runs with every Python, but belongs to no installed package"
-    stem = name.partition(".")[0]
-    hidden = (f"{place}/{stem}{suffix}" for suffix in ("", ".py", ".so"))
-    return f"hides the module {stem}" if any(one in known for one in hidden) else ""
-
-
-def _runs_code(path: Path) -> bool:
-    return any(line.startswith(("import ", "import\t")) for line in read_start(path).splitlines())
+    if not any(one.startswith(f"{place}/") for one in known):
+        return ""  # new as a whole
+    if place.endswith("/.bin"):
+        return f"hides the program {name}" if shutil.which(name) else ""
+    in_venv = _IN_VENV.fullmatch(unit) and not name.endswith(".dist-info")
+    return "belongs to no installed package" if in_venv else ""
 
 
 def _records(
