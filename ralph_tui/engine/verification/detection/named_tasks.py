@@ -75,10 +75,8 @@ class NamedTasks(NamedTuple):
     def check(self, kind: CheckKind, usual: tuple[str, ...] = ()) -> CheckCommand | None:
         for name in (*_USUAL[kind], *usual):
             if name in self.texts and not _NO_CHECK.fullmatch(self.texts[name]):
-                # Without this variable it would wait for changes instead of ending.
-                watches = "CI=true " if "react-scripts test" in self.texts[name] else ""
-                command, part = watches + self.command(name), self.part.format(name)
-                return check(kind, command, self.runner, self.file, part)
+                part = self.part.format(name)
+                return check(kind, self.command(name), self.runner, self.file, part)
         return None
 
     def command(self, name: str) -> str:

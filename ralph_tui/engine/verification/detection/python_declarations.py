@@ -19,20 +19,16 @@ INCLUDE_DEPTH = 3
 WORKSPACE_LEVELS = 3
 """The number of parent directories in which the root of a uv workspace is searched."""
 
-_DECLARED = {
-    PYPROJECT: (
-        ("project.dependencies", "[project] dependencies", ""),
-        ("dependency-groups.*", "[dependency-groups] {}", " --group {}"),
-        ("tool.uv.dev-dependencies", "[tool.uv] dev-dependencies", ""),
-        ("project.optional-dependencies.*", "[project.optional-dependencies] {}", " --extra {}"),
-        ("tool.poetry.dependencies", "[tool.poetry.dependencies]", ""),
-        ("tool.poetry.dev-dependencies", "[tool.poetry.dev-dependencies]", ""),
-        ("tool.poetry.group.*.dependencies", "[tool.poetry.group.{}.dependencies]", ""),
-        ("tool.pdm.dev-dependencies.*", "[tool.pdm.dev-dependencies] {}", ""),
-    ),
-    "Pipfile": (("packages", "[packages]", ""), ("dev-packages", "[dev-packages]", "")),
-}
-"""Where a file declares tools, the name of the place in messages, and the option of `uv run`."""
+_DECLARED = (
+    ("project.dependencies", "[project] dependencies", ""),
+    ("dependency-groups.*", "[dependency-groups] {}", " --group {}"),
+    ("tool.uv.dev-dependencies", "[tool.uv] dev-dependencies", ""),
+    ("project.optional-dependencies.*", "[project.optional-dependencies] {}", " --extra {}"),
+    ("tool.poetry.dependencies", "[tool.poetry.dependencies]", ""),
+    ("tool.poetry.dev-dependencies", "[tool.poetry.dev-dependencies]", ""),
+    ("tool.poetry.group.*.dependencies", "[tool.poetry.group.{}.dependencies]", ""),
+)
+"""Where pyproject.toml declares tools, the name of the place in messages, and the option of `uv run`."""
 
 _MANAGED: tuple[tuple[PythonManager, frozenset[str]], ...] = (
     ("uv", frozenset({"uv.lock", "tool.uv", "uv_build"})),
@@ -145,8 +141,6 @@ class PythonProject:
             return f"{self.manager} run"
         if {"project", "dependency-groups"} & self.pyproject.keys():
             return ISOLATED
-        if self.manager == "hatch":
-            return "hatch run"
         installable = (
             "setup.py" in self.names
             or self.setup_cfg.has_section("metadata")
@@ -187,19 +181,13 @@ class PythonProject:
         ]
         if self.manager == "uv":
             venvs[0] = venvs[0]._replace(run="uv run")
-        declared = [*self._own_places(), *self._requirement_places()]
+        declared = [*declared_places(self.pyproject, self.run), *self._requirement_places()]
         declared += self._tox_places()
         found = [*venvs, *declared] if self.venv else [*declared, *venvs]
         return (*found, *self._workspace_places())
 
     def place_of(self, tool: str) -> ToolPlace | None:
         return next((place for place in self.places if tool in place.tools), None)
-
-    def _own_places(self) -> Iterator[ToolPlace]:
-        yield from declared_places(self.pyproject, self.run)
-        if self.manager == "pipenv":
-            pipfile = read_toml(self.files.read("Pipfile")) or {}
-            yield from declared_places(pipfile, self.run, "Pipfile")
 
     def _requirement_places(self) -> Iterator[ToolPlace]:
         inside = (f"requirements/{name}" for name in self.files.names("requirements"))
@@ -262,15 +250,13 @@ def workspace_above(files: DirectoryFiles) -> str | None:
     return None
 
 
-def declared_places(
-    data: Mapping[str, object], run: str, file: str = PYPROJECT
-) -> Iterator[ToolPlace]:
-    """Yield the places in a parsed file; `run` is the beginning of a plain command."""
-    for dotted, part, needs in _DECLARED[file]:
+def declared_places(data: Mapping[str, object], run: str) -> Iterator[ToolPlace]:
+    """Yield the places in a parsed pyproject.toml; `run` is the beginning of a plain command."""
+    for dotted, part, needs in _DECLARED:
         above, many, below = dotted.partition(".*")
         *path, last = above.split(".")
         if not many:
-            yield ToolPlace(_tools(table(data, *path).get(last)), run, file, part)
+            yield ToolPlace(_tools(table(data, *path).get(last)), run, PYPROJECT, part)
             continue
         groups = table(data, *path, last)
         named = table(data, "tool", "uv").get("default-groups", ["dev"])
@@ -282,7 +268,7 @@ def declared_places(
                 tools = _tools(inner) if below else _group(groups, name)
                 own = needs.format(name)
                 start = run + own if run.startswith("uv run") and name not in free else run
-                yield ToolPlace(tools, start, file, part.format(name))
+                yield ToolPlace(tools, start, PYPROJECT, part.format(name))
 
 
 def _group(
