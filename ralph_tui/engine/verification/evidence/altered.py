@@ -1,12 +1,13 @@
 """Alter the files of a claim, so that a check has to notice.
 
-Tests get other values, variables get other names, and sources lose the marks that silence a check.
+Tests get other values or must fail, variables get other names, and sources lose the marks that silence a check.
 """
 
+import ast
 import itertools
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -72,6 +73,30 @@ class Altered(NamedTuple):
                 found[path] = self.base.trees.put(other, kept.mode)
         return found
 
+    def with_failing_tests(
+        self, tests: Iterable[str]
+    ) -> tuple[dict[str, Content], tuple[str, ...]]:
+        """Return the Python sources of these tests, changed so that they must fail, and those that are found there."""
+        held = {**self._contents[1], **self.inspection.judged}
+        by_stem: dict[str, list[str]] = {}
+        for path in (path for path in held if path.endswith(".py")):
+            by_stem.setdefault(PurePosixPath(path).stem, []).append(path)
+        own: dict[str, list[str]] = {}
+        for name in tests:
+            file, named, _ = name.partition("::")
+            for stem in [PurePosixPath(file).stem] if named else name.split("."):
+                for path in by_stem.get(stem, ()):
+                    if not named or f"/{path}".endswith(f"/{file}"):
+                        own.setdefault(path, []).append(name)
+        found: dict[str, Content] = {}
+        judged: dict[str, None] = {}
+        for path, names in islice(own.items(), _MOST_TESTS):
+            if kept := held[path]:
+                changed, known = failing_tests(self.base.read(kept))
+                found[path] = self.base.trees.put(changed, kept.mode)
+                judged |= dict.fromkeys(n for n in names if _place_of(n) in known)
+        return found, tuple(judged)
+
     def _told_data(self) -> Callable[[str], bool]:
         """Return whether a file is data of tests that the changed product names, so that it may take its results from there."""
         told = b"\0".join(new for *_, new in self._product())
@@ -130,6 +155,10 @@ def _of_process(text: bytes) -> bytes:
     return text if imported else _OF_REQUEST.sub(b"", text)
 
 
+def _place_of(test: str) -> str:
+    return ".".join(re.split(r"::|\.", test.partition("[")[0])[-2:])
+
+
 _VALUE = re.compile(
     r"(?<![\w.$&>-])(?<!exit )(?<!return )(?<!sleep )(?<!exit\()(?<!timeout )[1-9]\d{0,5}(?![\w.]|\s*[<>&])"
     r"""|(?<=")(?!__\w+__")[\w][\w ,!?-]*(?=")|(?<=')(?!__\w+__')[\w][\w ,!?-]+(?=')"""
@@ -165,3 +194,25 @@ def other_values(data: bytes, names: Collection[str] = (), *, words: bool = Fals
     return "".join(
         line if _LOADS.search(line) else _VALUE.sub(other, line) for line in lines
     ).encode()
+
+
+_MUST_FAIL = (
+    'if hasattr({0}, "assertEqual"): {0}.assertEqual("ralph", 0)\nelse: raise AssertionError\n'
+)
+
+
+def failing_tests(data: bytes) -> tuple[bytes, frozenset[str]]:
+    """Return Python source whose tests always fail, and their names, each after its class or the ending of its file."""
+    names = set()
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError):
+        return data, frozenset()
+    for above in list(ast.walk(tree)):
+        for node in ast.iter_child_nodes(above):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name[:4] == "test":
+                names.add(f"{above.name if isinstance(above, ast.ClassDef) else 'py'}.{node.name}")
+                first = node.args.args[0].arg if node.args.args else "None"
+                fails = ast.parse(_MUST_FAIL.format(first)).body
+                node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=fails)]
+    return ast.unparse(ast.fix_missing_locations(tree)).encode(), frozenset(names)

@@ -11,7 +11,6 @@ import re
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.formatting import shortlist
@@ -56,7 +55,6 @@ from ralph_tui.engine.verification.evidence.reports import (
     read_reports,
 )
 from ralph_tui.engine.verification.evidence.runners import (
-    FAIL,
     ONLY,
     join_environments,
     with_reporting,
@@ -197,8 +195,7 @@ class Examiner:
         is_new = known is not None and any(known.get(name) != "passed" for name in suspects)
         if is_new or not (alone or here.result.seconds < _QUICK):
             return here, ()
-        only = {ONLY: "\n".join(suspects)} if alone else {}
-        again = await self._run_with_reports(command, asked=only)
+        again = await self._run_with_reports(command, only=suspects if alone else ())
         outcomes = again.report.outcomes
         if any(outcomes.get(name) != "passed" for name in suspects) or (
             again.result.exit_code and not alone
@@ -338,10 +335,13 @@ class Examiner:
     async def _never_fails(self, case: Case) -> dict[str, object] | None:
         """Return a question if tests pass as well where they must fail, unlike before: the product changes their results."""
         runners, turned, inspection = {*case.here.report.runners}, case.turned, case.inspection
-        if not turned or not runners or not runners <= {RunnerKind.PYTEST, RunnerKind.UNITTEST}:
+        if not turned or not runners <= {RunnerKind.PYTEST, RunnerKind.UNITTEST}:
             return None
-        run = (case.command, case.limit_seconds, inspection.judged, {FAIL: "1"})
-        green = {*passed_in((await self._run_on(inspection.claim, *run)).report.outcomes)}
+        every = dict.fromkeys((*turned, *passed_in(case.here.report.outcomes)))
+        failing, tests = await asyncio.to_thread(self._altered(case).with_failing_tests, every)
+        run, green = (case.command, case.limit_seconds, {**inspection.judged, **failing}), {*tests}
+        if green:
+            green &= {*passed_in((await self._run_on(inspection.claim, *run)).report.outcomes)}
         if green:
             green -= {*passed_in((await self._run_on(inspection.base, *run)).report.outcomes)}
         if not (green := green | {name for name in turned if name.endswith(NOT_LOADED)}):
@@ -528,12 +528,11 @@ class Examiner:
         command: str,
         limit: float = 0,
         changed: Mapping[str, Content | None] | None = None,
-        variables: Mapping[str, str] = MappingProxyType({}),
     ) -> Ran:
         tree = self.tree.store.tree_with(tree, changed) if changed else tree
         await asyncio.to_thread(lambda: self.tree.write(tree, confined=self._confined()))
         self._written_at = clock()
-        ran = await self._run_with_reports(command, self.tree, variables, limit)
+        ran = await self._run_with_reports(command, self.tree, limit=limit)
         tail = ran.result.tail.replace(str(self.tree.root), str(self._root))
         return ran.model_copy(update={"result": ran.result.model_copy(update={"tail": tail})})
 
@@ -541,7 +540,7 @@ class Examiner:
         self,
         check: str,
         tree: JudgeTree | None = None,
-        asked: Mapping[str, str] = MappingProxyType({}),
+        only: tuple[str, ...] = (),
         limit: float = 0,
     ) -> Ran:
         directory = await asyncio.to_thread(self.tree.new_directory)
@@ -569,7 +568,8 @@ class Examiner:
             reads_output = {RunnerKind.CARGO, RunnerKind.GO}.issuperset(reporting.runners)
             changes = {
                 "command": with_pipe_failures(reporting.command),
-                "environment": {**join_environments(own, reporting.environment), **asked},
+                "environment": join_environments(own, reporting.environment)
+                | ({ONLY: "\n".join(only)} if only else {}),
                 "keep": _OUTPUT_BYTES if reads_output else 0,
             }
             empty, since = directory.stat().st_ctime_ns, clock()

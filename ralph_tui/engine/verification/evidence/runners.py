@@ -20,8 +20,6 @@ REPORTERS = Path(__file__).parent / "reporters"
 DIRECTORY = "RALPH_TEST_REPORT"
 ONLY = "RALPH_TEST_ONLY"
 """The variable that names the tests to run, one a line; pytest's reporter leaves the others out."""
-FAIL = "RALPH_TEST_FAIL"
-"""The variable that lets all tests fail, by the reporters of pytest and unittest."""
 NODE_REPORT = "node.jsonl"
 JEST_REPORT = "jest.json"
 

@@ -67,6 +67,7 @@ class Steps(unittest.TestCase):
     ("files", "command", "changes", "kept", "asked", "last"),
     [
         ({**PROJECT, "test_total.py": TOTAL}, UNITTEST, DONE, False, "", Tree.BEFORE),
+        ({**PROJECT, "tests/test_total.py": TOTAL}, PYTEST, DONE, False, "", Tree.BEFORE),
         (PROJECT, "test -f made.txt", {"made.txt": ""}, False, "", Tree.BEFORE),
         (PROJECT, "sh check.sh", DONE, False, "without the work as well", Tree.BROKEN),
         ({**DONE, "test_total.py": TOTAL}, UNITTEST, {"total.py": f"{RIGHT}\n\nMORE = 1\n"}, True, "", Tree.BROKEN),

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from ralph_report_file import DIRECTORY, FAIL, ReportFile, failing
+from ralph_report_file import DIRECTORY, ReportFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,6 @@ class _Reporter:
     def __init__(self, report: ReportFile) -> None:
         self._report = report
         self._worker = ""
-        self._must_fail = False
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: Any) -> None:
@@ -26,17 +25,11 @@ class _Reporter:
         self._report.write(kind="start", worker=self._worker)
         if self._worker or not config.pluginmanager.hasplugin("dsession"):
             os.environ.pop(DIRECTORY, None)  # a pytest started by a test must not report
-            self._must_fail = FAIL in os.environ
-            os.environ.pop(FAIL, None)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         if wanted := os.environ.get("RALPH_TEST_ONLY"):
             items[:] = [item for item in items if item.nodeid in wanted.split("\n")]
-        if self._must_fail:
-            items[:] = [item for item in items if callable(getattr(item, "obj", None))]
-            for item in items:
-                item.obj = failing(item.obj)
 
     def pytest_deselected(self, items: Any) -> None:
         self._report.write(kind="deselected", ids=[item.nodeid for item in items])

@@ -5,30 +5,9 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DIRECTORY = "RALPH_TEST_REPORT"
-FAIL = "RALPH_TEST_FAIL"
-"""The variable that is set where all tests must fail."""
 _BATCH = 50
-
-
-def failing(test: Callable[..., object]) -> Callable[..., object]:
-    """Return a test that does its work and then fails, by the assertion of its class if it has one."""
-
-    def fail(*_: object) -> None:
-        raise AssertionError
-
-    def run(*given: object, **named: object) -> object:
-        try:
-            return test(*given, **named)
-        finally:
-            getattr(getattr(test, "__self__", None), "assertEqual", fail)("ralph", 0)
-
-    return run
 
 
 class ReportFile:
