@@ -1,41 +1,36 @@
 """Format durations, counts and lists of names, the same way everywhere."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from ralph_tui.domain.outcomes import FailureClass, LoopStatus
 
-ENDS: Mapping[LoopStatus, str] = MappingProxyType(
-    {
-        LoopStatus.COMPLETE: "complete",
-        LoopStatus.STOPPED: "stopped",
-        LoopStatus.USAGE_LIMIT: "usage limit",
-        LoopStatus.WAITING: "waiting for approval",
-        LoopStatus.ERROR: "failed",
-        LoopStatus.INTERRUPTED: "interrupted",
-    }
-)
+ENDS: Mapping[LoopStatus, str] = {
+    LoopStatus.COMPLETE: "complete",
+    LoopStatus.STOPPED: "stopped",
+    LoopStatus.USAGE_LIMIT: "usage limit",
+    LoopStatus.WAITING: "waiting for approval",
+    LoopStatus.ERROR: "failed",
+    LoopStatus.INTERRUPTED: "interrupted",
+}
 """How a run ended, in words."""
 
-FAILURES: Mapping[FailureClass, str] = MappingProxyType(
-    {
-        FailureClass.AUTHENTICATION: "login",
-        FailureClass.BILLING: "billing",
-        FailureClass.USAGE_LIMIT: "usage limit",
-        FailureClass.OVERLOADED: "service busy",
-        FailureClass.NETWORK: "network",
-        FailureClass.BAD_REQUEST: "request rejected",
-        FailureClass.SPOILED_SESSION: "session rejected",
-        FailureClass.CONTEXT_FULL: "context full",
-        FailureClass.BUDGET: "cost limit",
-        FailureClass.MAX_TURNS: "too many turns",
-        FailureClass.REFUSAL: "model refused",
-        FailureClass.CLI_DIED: "Claude Code ended",
-        FailureClass.CLI_SILENT: "Claude Code silent",
-        FailureClass.SETUP: "not set up",
-        FailureClass.UNKNOWN: "failed",
-    }
-)
+FAILURES: Mapping[FailureClass, str] = {
+    FailureClass.AUTHENTICATION: "login",
+    FailureClass.BILLING: "billing",
+    FailureClass.USAGE_LIMIT: "usage limit",
+    FailureClass.OVERLOADED: "service busy",
+    FailureClass.NETWORK: "network",
+    FailureClass.BAD_REQUEST: "request rejected",
+    FailureClass.SPOILED_SESSION: "session rejected",
+    FailureClass.CONTEXT_FULL: "context full",
+    FailureClass.BUDGET: "cost limit",
+    FailureClass.MAX_TURNS: "too many turns",
+    FailureClass.REFUSAL: "model refused",
+    FailureClass.CLI_DIED: "Claude Code ended",
+    FailureClass.CLI_SILENT: "Claude Code silent",
+    FailureClass.SETUP: "not set up",
+    FailureClass.UNKNOWN: "failed",
+}
 """Why the agent could not continue, in a few words."""
 
 
@@ -43,11 +38,7 @@ MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 
 def duration(seconds: float, *, tenths: bool = False) -> str:
-    """Format a duration in at most seven characters: `4s`, `1m 05s`, `2h 03m`, `3d 04h`.
-
-    Args:
-        tenths: Whether to show tenths below ten seconds: `0.4s`.
-    """
+    """Format a duration in at most seven characters: `4s`, `1m 05s`, `2h 03m`, `3d 04h`, and `0.4s` with `tenths`."""
     if tenths and seconds < 9.95:
         return f"{max(0.0, seconds):.1f}s"
     whole = round(max(0.0, seconds))

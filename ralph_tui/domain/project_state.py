@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import Field
@@ -52,29 +51,25 @@ REASONED = frozenset({ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDA
 """Decisions that need a reason when rejected, because the model acts on the reason next."""
 
 
-DECISIONS: Mapping[ApprovalKind, str] = MappingProxyType(
-    {
-        ApprovalKind.SPECS: "the specs",
-        ApprovalKind.PLAN: "the plan",
-        ApprovalKind.VALIDATION: "the result",
-        ApprovalKind.RECOVERY: "one more iteration",
-        ApprovalKind.LIMIT: "the wait for the limit",
-        ApprovalKind.UNVERIFIED: "building without checks",
-    }
-)
+DECISIONS: Mapping[ApprovalKind, str] = {
+    ApprovalKind.SPECS: "the specs",
+    ApprovalKind.PLAN: "the plan",
+    ApprovalKind.VALIDATION: "the result",
+    ApprovalKind.RECOVERY: "one more iteration",
+    ApprovalKind.LIMIT: "the wait for the limit",
+    ApprovalKind.UNVERIFIED: "building without checks",
+}
 """What is approved, as in "your approval of …"."""
 
-DECIDERS: Mapping[str, str] = MappingProxyType(
-    {
-        "screen": "the person, on the screen",
-        "terminal": "the person, at the terminal",
-        "command": "the person, with a command",
-        "demo": "the demo",
-        "--yes": "--yes, without review",
-        "cool-down": "the cool-down timer",
-        "timeout": "the answer timeout",
-    }
-)
+DECIDERS: Mapping[str, str] = {
+    "screen": "the person, on the screen",
+    "terminal": "the person, at the terminal",
+    "command": "the person, with a command",
+    "demo": "the demo",
+    "--yes": "--yes, without review",
+    "cool-down": "the cool-down timer",
+    "timeout": "the answer timeout",
+}
 """The values of `decided_by` in words."""
 
 

@@ -72,11 +72,7 @@ def counting(specs: Sequence[Spec], written: Collection[str]) -> tuple[Spec, ...
 def persons_own(
     names: Sequence[str], written: Collection[str], before: Sequence[str] | None
 ) -> tuple[str, ...]:
-    """Return the person's files in the folder, which discovery neither changes nor asks for sections.
-
-    Args:
-        before: The person's files when an unfinished discovery began; None without one.
-    """
+    """Return the person's files: those of an unfinished discovery (None without one), or all that ralph did not write."""
     kept = before if before is not None else [name for name in names if name not in written]
     return tuple(name for name in names if name in kept)
 

@@ -236,11 +236,7 @@ class ImplementationPlan(Record):
         return frozenset(t.id for t in self.tasks if t.status is TaskStatus.COMPLETE)
 
     def waiting_on(self, task: Task, done: frozenset[str] | None = None) -> tuple[str, ...]:
-        """Return the dependencies of `task` that are not complete.
-
-        Args:
-            done: The result of `complete_ids`, to compute it only once for many tasks.
-        """
+        """Return the dependencies of `task` that are not complete; `done` is the result of `complete_ids`, if it is known."""
         done = self.complete_ids() if done is None else done
         return tuple(dep for dep in task.dependencies if dep not in done)
 

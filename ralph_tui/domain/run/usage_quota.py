@@ -22,11 +22,7 @@ class Allowance(Model):
         return WINDOWS.get(self.window, self.window.replace("_", " "))
 
     def used_up(self, share: int) -> str:
-        """Return in words that the person's limit is reached, or an empty string.
-
-        Args:
-            share: The limit in percent of the window; 0 means no limit.
-        """
+        """Return in words that the person's limit in percent is reached, or an empty string. 0 means no limit."""
         if not 0 < share <= self.percent:
             return ""
         return f"{self.percent:.0f} % of the {self.name} allowance is used, the limit is {share} %"

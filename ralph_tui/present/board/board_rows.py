@@ -196,11 +196,7 @@ def nothing_ready(sizes: Mapping[Group, int]) -> tuple[str, str]:
 
 
 def why_not_build(view: LoopView, request: str | None) -> str:
-    """Return why a run would end immediately, as text that names keys, or an empty string if there is work.
-
-    Args:
-        request: The request that is not done yet; None while that is unknown.
-    """
+    """Return why a run would end immediately, with names of keys, or an empty string. An unknown request is None."""
     if not view.is_known or next_task(view.tasks.values()) is not None:
         return ""
     is_planned = view.phase is Phase.BUILDING and view.tasks.complete < len(view.tasks)

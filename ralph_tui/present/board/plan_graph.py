@@ -27,11 +27,7 @@ MAX_TASKS = 500
 def graph_blocks(
     order: Sequence[Task], tasks: Mapping[str, Task], width: int, glyphs: Glyphs
 ) -> list[LineBlock]:
-    """Draw the tasks with their lanes and, if there is room, their dependencies in words.
-
-    Args:
-        order: The tasks in `work_order`, which takes longer to compute than the drawing.
-    """
+    """Draw the tasks, which are in `work_order`, with their lanes and, if there is room, their dependencies in words."""
     done = complete_ids(tasks.values())
     drawn = list(lanes(order[:MAX_TASKS], max(4, width // 8), glyphs))
     widest = max((len(before + after) for _, before, after in drawn), default=0)

@@ -68,11 +68,7 @@ def banner_of(
     keys: Keys,
     plans: Sequence[str] = (),
 ) -> Banner | None:
-    """Return the banner that says what a person can do while nothing runs, or None while the loop runs.
-
-    Args:
-        finished: The last event of the last run, if this screen saw it.
-    """
+    """Return the banner that says what a person can do while nothing runs, or None while the loop runs."""
     if finished is not None:
         again = finished.status is not LoopStatus.COMPLETE and not why_not_build(view, request)
         return _outcome(view, finished, keys, again=again)

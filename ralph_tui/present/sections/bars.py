@@ -38,11 +38,7 @@ def context_bar(
     glyphs: Glyphs,
     past: Sequence[IterationFinished] = (),
 ) -> list[Line]:
-    """Draw the use of the context window and the smart zone as a bar, with a scale and a legend below it.
-
-    Args:
-        zone: The start and end of the smart zone, in percent.
-    """
+    """Draw the use of the context window and the smart zone, in percent, as a bar with a scale and a legend below it."""
     marks = (budget.budget_percent, budget.handoff_threshold_percent, budget.interrupt_percent)
     used = _cell(min(100.0, budget.percent), width)
     if budget.current_usage:

@@ -50,11 +50,7 @@ def totals(
 
 
 def forecast_of(chronicle: RunHistory, open_tasks: int | None) -> Forecast:
-    """Return the forecast from the attempts so far.
-
-    Args:
-        open_tasks: The number of open tasks; None uses the number after the last iteration.
-    """
+    """Return the forecast from the attempts so far. None uses the open tasks after the last iteration."""
     its = chronicle.iterations
     attempts = [it for it in its if it.phase is Phase.BUILDING]
     known = its[-1].open_tasks if its else 0

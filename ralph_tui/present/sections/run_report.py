@@ -12,11 +12,12 @@ from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.formatting import plural, shortlist, took
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.sanitize import inert, one_line
-from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.verification.verification import Receipt
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Iteration, RunHistoryBuilder
 from ralph_tui.present.events.run_result import result_facts
 from ralph_tui.present.text.figures import money
+from ralph_tui.present.text.status_labels import RECEIPT
 
 REPORTED = frozenset(
     {"loop_started", "loop_finished", "iteration_started", "iteration_finished", "gate_finished"}
@@ -204,20 +205,10 @@ def _task(task: Task, receipts: Sequence[Receipt]) -> TaskLine:
         checks=tuple(
             CheckLine(
                 command=one.command,
-                result=_RESULTS[one.status],
+                result=RECEIPT[one.status].word,
                 seconds=one.seconds,
                 reason=one.reason,
             )
             for one in receipts
         ),
     )
-
-
-_RESULTS = {
-    ReceiptStatus.PASSED: "passed",
-    ReceiptStatus.FAILED: "failed",
-    ReceiptStatus.TIMED_OUT: "timed out",
-    ReceiptStatus.DENIED: "denied",
-    ReceiptStatus.SKIPPED: "skipped",
-    ReceiptStatus.RED_BEFORE: "failed as before the run",
-}

@@ -29,11 +29,7 @@ _TAIL_LINES = 6
 
 
 def task_parts(task: Task, view: LoopView, past: TaskHistory | None, glyphs: Glyphs) -> list[Part]:
-    """Return the parts of a task's detail that are not empty.
-
-    Args:
-        past: The task's history in the journal; None until it is read.
-    """
+    """Return the parts of a task's detail that are not empty, without its history until the journal is read."""
     attempts = past.attempts if past is not None else ()
     is_latest = view.gate_task_id == task.id
     found = view.receipts if is_latest else past.receipts if past is not None else ()

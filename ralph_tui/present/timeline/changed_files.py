@@ -17,11 +17,7 @@ MAX_LINES = 2_000
 
 
 def change_parts(calls: Iterable[Call], changed: Iterable[str], glyphs: Glyphs) -> list[Part]:
-    """Return a part for each file with a diff, in the order of the first changes, then one for the other files.
-
-    Args:
-        changed: All files that the iteration changed, by whatever means.
-    """
+    """Return a part for each file with a diff, in the order of the first changes, then one for the other changed files."""
     diffs: dict[str, list[Call]] = {}
     for call in calls:
         if call.name in CHANGING and call.state is CallState.OK:
