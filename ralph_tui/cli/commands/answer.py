@@ -51,7 +51,7 @@ def answer(
     as_json: AsJson = False,
 ) -> None:
     """Answer an open question or permission, or list them."""
-    from ralph_tui.cli.run.inputs import MAX_ANSWER, given_answer, one_text
+    from ralph_tui.cli.run.inputs import given_answer, one_text, standard_input
     from ralph_tui.domain.permissions import answer_text
 
     controls = open_controls()
@@ -60,7 +60,7 @@ def answer(
         _list(questions, as_json=as_json)
         return
     asked = next((q for q in questions if q.id == question_id), None)
-    typed = sys.stdin.read(MAX_ANSWER + 1) if text == ["-"] else one_text(text or ())
+    typed = standard_input("answer") if text == ["-"] else one_text(text or ())
     given = given_answer(asked, typed, decline=decline)
     answered = controls.answer(question_id, given)
     result = answer_text(answered)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ralph_tui.cli.console import is_at_terminal, note, out
-from ralph_tui.cli.doctor.preflight import asked, plan_of_another, uv_version
+from ralph_tui.cli.doctor.preflight import KIND_WORDS, asked, plan_of_another, uv_version
 from ralph_tui.cli.options import FromOptions, examples
 from ralph_tui.cli.project_lookup import chosen_project, named_project
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
@@ -118,8 +118,6 @@ Next:
 _PYTHON = "language Python, in a new project  (for another one: ralph init --no-python)"
 _OF_RALPH = frozenset({"AGENTS.md", "CLAUDE.md", "MEMORY.md", "progress.txt", "specs"})
 _PYTHON_MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg")
-_KINDS = {"tests": "tests", "typecheck": "types", "lint": "lint", "format_check": "format"}
-"""The label of each kind of check. Importing the kinds' own module would slow down `ralph --help`."""
 
 
 @dataclass(frozen=True)
@@ -430,7 +428,7 @@ def _preview(adoption: Adoption) -> None:
 def _print_checks(adoption: Adoption) -> None:
     from ralph_tui.domain.verification.check_commands import CheckKind
 
-    for kind, word in _KINDS.items():
+    for kind, word in KIND_WORDS.items():
         for command in adoption.checks.of(CheckKind(kind)):
             out(f"{word.ljust(8)} {command.command}  (from {command.found})")
     if not adoption.checks.of(CheckKind.TESTS):

@@ -12,7 +12,14 @@ from ralph_tui.agent.login import check_address, check_login, login, try_login
 from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.doctor.check_trial import last_trial, try_checks_of
 from ralph_tui.cli.doctor.guard_layers import Finding, check_layers
-from ralph_tui.cli.doctor.preflight import asked, first_words, needs_uv, plan_of_another, uv_version
+from ralph_tui.cli.doctor.preflight import (
+    KIND_WORDS,
+    asked,
+    first_words,
+    needs_uv,
+    plan_of_another,
+    uv_version,
+)
 from ralph_tui.config.load import config_paths, load_settings
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
@@ -207,14 +214,6 @@ def _plan(root: Path | None) -> Finding:
         return Finding("plan", ok=False, text=error.message, advice=error.hint)
 
 
-_KIND_WORDS = {
-    CheckKind.TESTS: "tests",
-    CheckKind.TYPECHECK: "types",
-    CheckKind.LINT: "lint",
-    CheckKind.FORMAT: "format",
-}
-
-
 def _checks(root: Path) -> Finding:
     from ralph_tui.engine.verification.detection.project_checks import checks_of
 
@@ -224,8 +223,8 @@ def _checks(root: Path) -> Finding:
         return Finding("checks", ok=False, text=error.message, advice=error.hint, needed=False)
     summary = "; ".join(
         f"{word} `{one.command}` from {one.found}"
-        for kind, word in _KIND_WORDS.items()
-        for one in checks.of(kind)
+        for kind, word in KIND_WORDS.items()
+        for one in checks.of(CheckKind(kind))
     )
     for one in checks.commands:
         program = one.command.split()[0]

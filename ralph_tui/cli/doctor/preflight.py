@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 TOOL_SECONDS = 20.0
 
+KIND_WORDS = {"tests": "tests", "typecheck": "types", "lint": "lint", "format_check": "format"}
+"""The label of each kind of check. Importing the kinds' own module would slow down `ralph --help`."""
+
 
 def uv_version() -> str:
     return tool_version("uv --version", "pip install uv", _REINSTALL)

@@ -59,19 +59,19 @@ def read_addition(words: Sequence[str], name: str = "") -> str:
     """
     text, where = (words[0].strip(), f"in {name}") if name else _text_and_source(words, "text")
     empty = 'Describe what to plan: ralph add --plan "Export to CSV".'
-    return _bounded(text, "text", where, MAX_ADDITION, empty=empty, long=_INTO_SPECS)
+    return _bounded(text, f"text {where}", MAX_ADDITION, empty=empty, long=_INTO_SPECS)
 
 
 def _text(words: Sequence[str], what: str, most: int, *, empty: str, long: str) -> str:
     text, where = _text_and_source(words, what)
-    return _bounded(text, what, where, most, empty=empty, long=long)
+    return _bounded(text, f"{what} {where}", most, empty=empty, long=long)
 
 
-def _bounded(text: str, what: str, where: str, most: int, *, empty: str, long: str) -> str:
-    if not text:
-        raise RalphError(f"The {what} {where} is empty.", empty)
+def _bounded(text: str, what: str, most: int, *, empty: str, long: str) -> str:
+    if not text.strip():
+        raise RalphError(f"The {what} is empty.", empty)
     if len(text) > most:
-        raise RalphError(f"The {what} {where} is longer than {most:,} characters.", long)
+        raise RalphError(f"The {what} is longer than {most:,} characters.", long)
     return text
 
 
@@ -85,20 +85,23 @@ def _text_and_source(words: Sequence[str], what: str) -> tuple[str, str]:
     if isinstance(words, str):
         return text, "given"
     if text == "-":
-        return _standard_input(what).strip(), "on standard input"
+        return standard_input(what).strip(), "on standard input"
     if text.startswith("@") and len(words) == 1:
         return _read(Path(text[1:]), what).strip(), f"in {text[1:]}"
     return text, "on the command line"
 
 
-def _standard_input(what: str) -> str:
+def standard_input(what: str) -> str:
     try:
         return sys.stdin.read(MAX_CHARACTERS + 1)
     except UnicodeDecodeError as error:
-        raise RalphError(
-            f"The {what} on standard input is not UTF-8, as the byte 0x{error.object[error.start]:02x} shows.",
-            "Save it as UTF-8.",
-        ) from error
+        raise _not_utf8(f"{what} on standard input", error) from error
+
+
+def _not_utf8(what: str, error: UnicodeDecodeError) -> RalphError:
+    wrong = f"0x{error.object[error.start]:02x}"
+    message = f"The {what} is not UTF-8, as the byte {wrong} shows."
+    return RalphError(message, "Save it as UTF-8.")
 
 
 def given_answer(asked: AskedQuestion | None, text: str, *, decline: bool) -> Answer:
@@ -108,13 +111,8 @@ def given_answer(asked: AskedQuestion | None, text: str, *, decline: bool) -> An
         raise RalphError("An answer and declining exclude each other.", "Leave one of them out.")
     if decline:
         return Answer(declined=True, by="command")
-    if not text:
-        raise RalphError("The answer is empty.", "Write it after the ID, or decline.")
-    if len(text) > MAX_ANSWER:
-        raise RalphError(
-            f"The answer is longer than {MAX_ANSWER:,} characters.",
-            "Put it into a file and name that.",
-        )
+    empty, long = "Write it after the ID, or decline.", "Put it into a file and name that."
+    _bounded(text, "answer", MAX_ANSWER, empty=empty, long=long)
     question = asked.question if asked else Question(question="")
     if wrong := slip(question, text):
         raise RalphError(wrong, "Nothing was answered.")
@@ -126,15 +124,10 @@ def read_prompt(path: Path | None) -> "OwnPrompt | None":
         return None
     from ralph_tui.engine.control.request import OwnPrompt
 
-    text = _read(path, "prompt")
-    if not text.strip():
-        raise RalphError(f"The prompt file {path} is empty.", "Write what the agent should do.")
-    if len(text) > MAX_CHARACTERS:
-        raise RalphError(
-            f"The prompt file {path} is longer than {MAX_CHARACTERS:,} characters.",
-            "Shorten it. What concerns the whole project belongs in AGENTS.md.",
-        )
-    return OwnPrompt(text, path.name)
+    empty = "Write what the agent should do."
+    long = "Shorten it. What concerns the whole project belongs in AGENTS.md."
+    text, what = _read(path, "prompt"), f"prompt file {path}"
+    return OwnPrompt(_bounded(text, what, MAX_CHARACTERS, empty=empty, long=long), path.name)
 
 
 def read_answers(path: Path | None) -> GivenAnswers:
@@ -182,7 +175,4 @@ def _read(path: Path, what: str) -> str:
             f"The {what} file {path} cannot be read: {why}.", "Check its name."
         ) from error
     except UnicodeDecodeError as error:
-        raise RalphError(
-            f"The {what} file {path} is not UTF-8, as the byte 0x{error.object[error.start]:02x} shows.",
-            "Save it as UTF-8.",
-        ) from error
+        raise _not_utf8(f"{what} file {path}", error) from error
