@@ -4,35 +4,15 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from ralph_tui.cli import completion
-from ralph_tui.cli.commands import (
-    answer,
-    archive,
-    attach,
-    build_tools,
-    config,
-    control,
-    demo,
-    doctor,
-    exchange,
-    feature,
-    guard,
-    history,
-    init,
-    limits,
-    memory,
-    reset,
-    run,
-    serve,
-    status,
-    tasks,
-    verify,
-)
+from ralph_tui.cli import commands, completion, options
+from ralph_tui.cli.commands import init
 from ralph_tui.cli.completion import asked_shell, complete_for
 from ralph_tui.cli.console import discard_stdout, fail
 from ralph_tui.cli.options import (
@@ -162,19 +142,11 @@ def _help(
     raise typer.Exit(run_command([*(command or ()), "--help"]))
 
 
-for commands in (
-    *(run.app, status.app, history.app, history.reports, attach.app),
-    *(control.app, tasks.app, exchange.app, limits.app),
-    *(answer.app, memory.app, verify.app, archive.app, reset.app, doctor.app, serve.app),
-):
-    app.add_typer(in_project(commands))
-for commands in (
-    *(reset.whole, init.app, feature.app, config.app, guard.app),
-    *(build_tools.app, build_tools.deps),
-):
-    app.add_typer(in_project(commands, of_feature=False))
-for commands in (demo.app, serve.programs):
-    app.add_typer(commands)
+for found in iter_modules(commands.__path__):
+    import_module(f"{commands.__name__}.{found.name}")
+app.add_typer(in_project(options.app))
+app.add_typer(in_project(options.whole, of_feature=False))
+app.add_typer(options.programs)
 
 
 @cache

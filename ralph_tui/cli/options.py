@@ -12,6 +12,9 @@ import typer
 from ralph_tui.cli import completion
 from ralph_tui.cli.project_lookup import chosen_project
 
+app, whole, programs = typer.Typer(), typer.Typer(), typer.Typer()
+"""The commands that work on a feature of a project, on a whole project, and on none."""
+
 ProjectRoot = Annotated[
     Path | None,
     typer.Option(

@@ -7,14 +7,13 @@ import typer
 
 from ralph_tui.cli.completion import open_questions
 from ralph_tui.cli.console import out, out_json
-from ralph_tui.cli.options import AsJson, examples
+from ralph_tui.cli.options import AsJson, app, examples
 from ralph_tui.cli.project_lookup import find_project, open_controls, owner_of
 
 if TYPE_CHECKING:
     from ralph_tui.domain.documents.questions import AskedQuestion
     from ralph_tui.domain.project_state import Approval
 
-app = typer.Typer()
 
 BY: Final = "command"
 

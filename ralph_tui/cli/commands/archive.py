@@ -6,7 +6,7 @@ import typer
 
 from ralph_tui.cli.completion import features
 from ralph_tui.cli.console import note, out, out_json, out_table
-from ralph_tui.cli.options import AsJson, chosen_feature, examples
+from ralph_tui.cli.options import AsJson, app, chosen_feature, examples
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.domain.formatting import plural
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ralph_tui.domain.documents.archive import ArchiveSummary
-
-app = typer.Typer()
 
 
 @app.command(

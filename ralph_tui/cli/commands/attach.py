@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ralph_tui.cli.console import note
-from ralph_tui.cli.options import Headless, Json, examples
+from ralph_tui.cli.options import Headless, Json, app, examples
 from ralph_tui.cli.project_lookup import chosen_project, find_project
 from ralph_tui.domain.errors import RalphError
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ralph_tui.cli.printer import Printer
     from ralph_tui.store.lock import Owner
     from ralph_tui.store.project import Project
-
-app = typer.Typer()
 
 
 @app.command(epilog=examples("ralph attach", "ralph attach --json"))

@@ -7,11 +7,9 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ralph_tui.cli.options import examples
+from ralph_tui.cli.options import examples, whole
 from ralph_tui.cli.project_lookup import project_directory
 from ralph_tui.domain.errors import SetupError
-
-app = typer.Typer()
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -23,9 +21,10 @@ Dev = Annotated[bool, typer.Option("--dev", help="Change the development depende
 deps = typer.Typer(
     name="deps", help="Add, remove or sync dependencies with uv.", rich_markup_mode=None
 )
+whole.add_typer(deps)
 
 
-@app.command("test", context_settings=_PASS_ON, epilog=examples("ralph test -- -k parser"))
+@whole.command("test", context_settings=_PASS_ON, epilog=examples("ralph test -- -k parser"))
 def run_tests(context: typer.Context) -> None:
     """Run the project's tests.
 
@@ -34,7 +33,7 @@ def run_tests(context: typer.Context) -> None:
     _check("tests", context.args)
 
 
-@app.command(context_settings=_PASS_ON, epilog=examples("ralph lint"))
+@whole.command(context_settings=_PASS_ON, epilog=examples("ralph lint"))
 def lint(context: typer.Context) -> None:
     """Run the project's linter.
 
@@ -43,7 +42,7 @@ def lint(context: typer.Context) -> None:
     _check("lint", context.args)
 
 
-@app.command(context_settings=_PASS_ON, epilog=examples("ralph typecheck"))
+@whole.command(context_settings=_PASS_ON, epilog=examples("ralph typecheck"))
 def typecheck(context: typer.Context) -> None:
     """Run the project's type checker.
 

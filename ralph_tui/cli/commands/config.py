@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.completion import setting_names
 from ralph_tui.cli.console import agreed, note, out, out_json, out_table
-from ralph_tui.cli.options import AsJson, examples, yes_option
+from ralph_tui.cli.options import AsJson, examples, whole, yes_option
 from ralph_tui.cli.project_lookup import find_project, project_directory
 from ralph_tui.domain.formatting import plural
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ralph_tui.engine.control.config_import import ConfigPreview
 
 app = typer.Typer(name="config", help="Show and change the settings.", rich_markup_mode=None)
+whole.add_typer(app)
 
 
 @app.command(epilog=examples("ralph config show"))

@@ -5,13 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import out
-from ralph_tui.cli.options import examples
+from ralph_tui.cli.options import app, examples
 from ralph_tui.cli.project_lookup import open_controls
 
 if TYPE_CHECKING:
     from ralph_tui.domain.project_state import StopMode
-
-app = typer.Typer()
 
 
 @app.command(epilog=examples("ralph pause"))

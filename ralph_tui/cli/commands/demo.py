@@ -7,16 +7,14 @@ import typer
 
 from ralph_tui.cli.completion import demos
 from ralph_tui.cli.console import out, out_json, out_table
-from ralph_tui.cli.options import Headless, Json, examples
+from ralph_tui.cli.options import Headless, Json, examples, programs
 from ralph_tui.cli.run.mode import show_run
 
 if TYPE_CHECKING:
     from ralph_tui.engine.control.launch import Launch
 
-app = typer.Typer()
 
-
-@app.command(epilog=examples("ralph demo --headless", "ralph demo --list", "ralph demo go"))
+@programs.command(epilog=examples("ralph demo --headless", "ralph demo --list", "ralph demo go"))
 def demo(
     name: Annotated[
         str,

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import note, out, out_json
-from ralph_tui.cli.options import AsJson, examples
+from ralph_tui.cli.options import AsJson, app, examples
 from ralph_tui.cli.project_lookup import find_project, start_directory
 from ralph_tui.domain.errors import ExitCode, SetupError
 
 if TYPE_CHECKING:
     from ralph_tui.config.settings import Settings
     from ralph_tui.engine.run.webhook import Webhook
-
-app = typer.Typer()
 
 
 @app.command(epilog=examples("ralph doctor", "ralph doctor --try", "ralph doctor --end-strays"))

@@ -6,7 +6,7 @@ import typer
 
 from ralph_tui.cli.completion import features
 from ralph_tui.cli.console import note, note_check, out, out_json
-from ralph_tui.cli.options import AsJson, chosen_feature, examples, yes_option
+from ralph_tui.cli.options import AsJson, app, chosen_feature, examples, yes_option
 from ralph_tui.cli.project_lookup import find_project, open_controls
 from ralph_tui.cli.run.import_dialog import ask, finish, show
 from ralph_tui.domain.errors import RalphError
@@ -14,8 +14,6 @@ from ralph_tui.domain.errors import RalphError
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-app = typer.Typer()
 
 Form = Annotated[
     str,

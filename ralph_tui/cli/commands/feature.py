@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.completion import features as offered
 from ralph_tui.cli.console import out, out_json, out_table
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples, whole
 from ralph_tui.cli.project_lookup import chosen_project, find_project
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ app = typer.Typer(
     help="List, create and choose features.",
     rich_markup_mode=None,
 )
+whole.add_typer(app)
 
 
 @app.callback(invoke_without_command=True, epilog=examples("ralph feature", "ralph feature --json"))

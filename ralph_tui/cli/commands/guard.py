@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ralph_tui.cli.console import out_facts, out_json
-from ralph_tui.cli.options import AsJson, examples
+from ralph_tui.cli.options import AsJson, examples, whole
 from ralph_tui.cli.project_lookup import start_directory
 from ralph_tui.domain.errors import ExitCode, RalphError
 
@@ -19,6 +19,7 @@ PhaseName = Literal["discovery", "planning", "building", "validation"]
 app = typer.Typer(
     name="guard", help="Check what the guard allows an agent to do.", rich_markup_mode=None
 )
+whole.add_typer(app)
 
 
 @app.callback()

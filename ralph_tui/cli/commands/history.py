@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import note, out, out_json
-from ralph_tui.cli.options import AsJson, examples
+from ralph_tui.cli.options import AsJson, app, examples
 from ralph_tui.cli.project_lookup import find_project, past_of, read_project
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.formatting import plural
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ralph_tui.present.sections.run_report import RunReport
     from ralph_tui.store.project import Project
 
-app = typer.Typer()
-reports = typer.Typer()
 
 _MARK_BYTES = 200
 """How many bytes at the start of a report contain its mark."""
@@ -39,7 +37,7 @@ def history(*, as_json: AsJson = False) -> None:
         out(f"{plural(more, 'session')} of other features; `-f NAME` lists them.")
 
 
-@reports.command(epilog=examples("ralph report --html report.html", "ralph report > report.md"))
+@app.command(epilog=examples("ralph report --html report.html", "ralph report > report.md"))
 def report(
     *,
     html: Annotated[

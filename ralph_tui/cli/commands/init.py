@@ -10,7 +10,7 @@ import typer
 
 from ralph_tui.cli.console import is_at_terminal, note, out
 from ralph_tui.cli.doctor.preflight import KIND_WORDS, asked, plan_of_another, uv_version
-from ralph_tui.cli.options import FromOptions, examples
+from ralph_tui.cli.options import FromOptions, examples, whole
 from ralph_tui.cli.project_lookup import chosen_project, named_project
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ralph_tui.cli.run.beginning import Beginning
     from ralph_tui.domain.verification.check_commands import ProjectChecks
     from ralph_tui.store.layout import Layout
-
-app = typer.Typer()
 
 
 _HEAD = """\
@@ -147,7 +145,7 @@ class WantedFiles:
     language: str = ""
 
 
-@app.command(
+@whole.command(
     epilog=examples(
         "ralph init",
         "ralph init --dry-run",

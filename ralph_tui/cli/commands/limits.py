@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import out, out_facts, out_json, out_table
-from ralph_tui.cli.options import AsJson, cost_option, examples, model_option
+from ralph_tui.cli.options import AsJson, app, cost_option, examples, model_option
 from ralph_tui.cli.project_lookup import find_project, owner_of, read_project
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.config.settings import Settings
     from ralph_tui.store.project import Project
-
-app = typer.Typer()
 
 
 @app.command(epilog=examples("ralph limits --max-cost 5 --model opus", "ralph limits"))

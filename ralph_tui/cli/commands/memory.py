@@ -8,6 +8,7 @@ import typer
 from ralph_tui.cli.console import note, out, out_facts, out_json
 from ralph_tui.cli.options import (
     AsJson,
+    app,
     cost_option,
     examples,
     model_option,
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ralph_tui.domain.documents.memory import ActiveMemory
     from ralph_tui.store.project import Project
 
-app = typer.Typer()
 
 KEPT_DAYS = 30
 

@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.completion import every_task
 from ralph_tui.cli.console import agreed, note, out, out_json
-from ralph_tui.cli.options import AsJson, examples, yes_option
+from ralph_tui.cli.options import AsJson, app, examples, whole, yes_option
 from ralph_tui.cli.project_lookup import find_project, open_controls, start_directory
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.formatting import plural
@@ -15,9 +15,6 @@ from ralph_tui.domain.formatting import plural
 if TYPE_CHECKING:
     from ralph_tui.domain.run.undo_result import Undone, UndoPreview
     from ralph_tui.store.layout import Layout
-
-app = typer.Typer()
-whole = typer.Typer()
 
 
 @whole.command(epilog=examples("ralph restore"))

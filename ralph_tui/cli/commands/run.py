@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from ralph_tui.cli.console import no_screen, out
-from ralph_tui.cli.options import BuildOptions, RunOptions, examples
+from ralph_tui.cli.options import BuildOptions, RunOptions, app, examples
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.cli.run.mode import may_prompt, show_run
 from ralph_tui.domain.errors import RalphError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ralph_tui.engine.control.request import RunRequest
     from ralph_tui.engine.verification.evidence.examined import Examined
 
-app = typer.Typer()
 
 Request = Annotated[
     list[str] | None,

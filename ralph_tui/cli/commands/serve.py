@@ -7,12 +7,9 @@ from typing import Annotated, Literal
 import typer
 
 from ralph_tui.cli.console import note
-from ralph_tui.cli.options import examples
+from ralph_tui.cli.options import app, examples, programs
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.domain.errors import RalphError, SetupError
-
-app = typer.Typer()
-programs = typer.Typer()
 
 
 @app.command(epilog=examples("ralph serve", "ralph serve --port 9000 --no-open"))

@@ -6,10 +6,8 @@ import typer
 
 from ralph_tui.cli.completion import every_task
 from ralph_tui.cli.console import out, out_json
-from ralph_tui.cli.options import AsJson, examples
+from ralph_tui.cli.options import AsJson, app, examples
 from ralph_tui.cli.project_lookup import find_project, read_project
-
-app = typer.Typer()
 
 
 @app.command(epilog=examples("ralph status --json"))

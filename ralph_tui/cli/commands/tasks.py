@@ -7,14 +7,13 @@ import typer
 
 from ralph_tui.cli.completion import blocked_tasks, held_tasks, open_tasks
 from ralph_tui.cli.console import out
-from ralph_tui.cli.options import cost_option, examples, model_option, yes_option
+from ralph_tui.cli.options import app, cost_option, examples, model_option, yes_option
 from ralph_tui.cli.project_lookup import find_project, open_controls
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.engine.control.plan_edits import TaskFields
 
-app = typer.Typer()
 
 TaskId = Annotated[
     str,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import note, note_check, out, out_json
-from ralph_tui.cli.options import AsJson, examples
+from ralph_tui.cli.options import AsJson, app, examples
 from ralph_tui.cli.project_lookup import find_project, read_project
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.sanitize import inert
@@ -13,7 +13,6 @@ from ralph_tui.domain.sanitize import inert
 if TYPE_CHECKING:
     from ralph_tui.domain.verification.verification import GateResult
 
-app = typer.Typer()
 
 _TAIL_LINES = 20
 
