@@ -60,10 +60,7 @@ BY_FILES = (
     ("rake test", "Rakefile", "test/a_test.rb"),
     ("bundle exec rspec", "Gemfile", "spec/a_spec.rb"),
     ("vendor/bin/phpunit", "composer.json", "phpunit.xml"),
-    (
-        "cmake -B build && cmake --build build && ctest --test-dir build",
-        *("CMakeLists.txt", "tests/a.c"),
-    ),
+    ("cmake -B build && cmake --build build && ctest --test-dir build", "CMakeLists.txt", "test/a"),
 )
 """Commands, and the files from which ralph finds each."""
 

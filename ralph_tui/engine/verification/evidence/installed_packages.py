@@ -87,8 +87,7 @@ def _units(top: Path) -> Iterator[str]:
                 yield entry.path
     elif top.name in {".venv", "venv"} or os.path.isfile(top / "pyvenv.cfg"):  # noqa: PTH113 - pathlib raises
         for place in (top / "bin", *top.glob("lib/python*/site-packages")):
-            names = (entry.path for entry in entries_of(place) if entry.name != "__pycache__")
-            yield from names
+            yield from (one.path for one in entries_of(place) if one.name != "__pycache__")
 
 
 def _files(unit: Path) -> Iterator[tuple[str, os.stat_result]]:
@@ -97,9 +96,10 @@ def _files(unit: Path) -> Iterator[tuple[str, os.stat_result]]:
         path = left.pop()
         with contextlib.suppress(OSError):
             info = os.lstat(path)
-            if not stat.S_ISDIR(info.st_mode):
+            if stat.S_ISDIR(info.st_mode):
+                left += [one.path for one in entries_of(path) if one.name not in _CACHES]
+            else:
                 yield path, info
-            left += [one.path for one in entries_of(path) if one.name not in _CACHES]
 
 
 def _identity(unit: Path) -> str:

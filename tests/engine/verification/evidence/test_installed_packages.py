@@ -49,6 +49,7 @@ KNOWN: dict[Path, dict[str, str]] = {}
 def install(_: Line, root: Path) -> str:
     own = {f"{SITE}/own-1.dist-info/direct_url.json": f'{{"url": "file://{root}"}}'}
     write(root, {**FILES, **own, "../.npmrc": ""})
+    (root / "web/node_modules/own").symlink_to("../own")  # as a workspace has it
     KNOWN[root] = everything(root)
     return "as installed"
 
