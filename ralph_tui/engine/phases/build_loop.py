@@ -35,7 +35,7 @@ from ralph_tui.engine.verification.coverage import (
     may_start,
 )
 from ralph_tui.engine.verification.evidence.examined import Examined
-from ralph_tui.engine.verification.gate import all_checks, plan_checks
+from ralph_tui.engine.verification.gate import plan_checks
 from ralph_tui.store.project import Documents
 
 RUN_AGAIN = "Run again to continue."
@@ -68,7 +68,7 @@ async def take_baseline(
     still_open = [t for t in run.docs.plan.tasks if t.status is not TaskStatus.COMPLETE]
     to_come = [t for t in still_open if t.status is not TaskStatus.BLOCKED and not t.held]
     tasks = to_come if with_tasks else []
-    checks = all_checks(tasks, rules)
+    checks = plan_checks(tasks, rules)
     commands = tuple(check.command for check in checks)
     now = await asyncio.to_thread(
         lambda: run.gate.circumstances(run.configured.model_dump_json(), commands)
@@ -124,7 +124,7 @@ async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) ->
     unchecked = texts and [
         task.id
         for task in open_tasks
-        if not any(check.own for check in plan_checks(task, rules))
+        if not any(check.own for check in plan_checks((task,), rules))
         and not criteria_to_review(task, building, rules.checks)
     ]
     if unchecked:

@@ -101,8 +101,6 @@ class FinishedWork:
             if task.status is TaskStatus.COMPLETE
             and not (task.verification and task.verification.outcome is decided)
         ]
-        if not tasks:
-            return {}
         own = await asyncio.to_thread(lambda: {t.id: run.gate.own_checks(t) for t in tasks})
         now = await run.snapshots.tree()
         due = {
@@ -116,27 +114,20 @@ class FinishedWork:
         number = sum(any(c.command in due for c in checks) for checks in own.values())
         count, commands = plural(number, "finished task"), plural(len(due), "command")
         run.emit(ev.Notice(text=f"Checking {count} again ({commands})."))
-        receipts: dict[str, Receipt] = {}
+        red: dict[str, Receipt] = {}
         for check in due.values():
             if run.docs.state.stop is not StopMode.NONE:
                 return {}
             receipt = await run.gate.run_check(check)
             if receipt.status in RED:  # once more, because a flaky test must not reopen a task
                 receipt = await run.gate.run_check(check)
-            receipts[check.command] = receipt
+            if receipt.status in RED:
+                red[check.command] = receipt
         now = await run.snapshots.tree()  # checks may write files
-        self._passed |= {
-            command: now for command, receipt in receipts.items() if receipt.status not in RED
-        }
-        found = {
-            task_id: tuple(
-                receipts[check.command]
-                for check in checks
-                if check.command in receipts and receipts[check.command].status in RED
-            )
-            for task_id, checks in own.items()
-        }
-        return {task_id: red for task_id, red in found.items() if red}
+        self._passed |= dict.fromkeys(due.keys() - red.keys(), now)
+        found = ((name, {c.command for c in checks}) for name, checks in own.items())
+        failed = {name: tuple(red[c] for c in red if c in commands) for name, commands in found}
+        return {task_id: receipts for task_id, receipts in failed.items() if receipts}
 
 
 def with_reopened(

@@ -26,7 +26,7 @@ from ralph_tui.engine.verification.baseline import Check
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, GateRules
 from ralph_tui.engine.verification.evidence.examined import Examined
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
-from ralph_tui.engine.verification.gate import Gate, all_checks, gate_environment
+from ralph_tui.engine.verification.gate import Gate, gate_environment, plan_checks
 from ralph_tui.guard.command_judge import CommandJudge
 from ralph_tui.guard.guard import Guard
 from ralph_tui.guard.sandbox.environment import agent_environment, hidden_names
@@ -66,7 +66,7 @@ def explained(
     """
     task = plan.get_current_task() or plan.get_next_task()
     rules = ChecksOfRun(root, settings).rules()
-    commands = tuple(check.command for check in all_checks(plan.tasks, rules))
+    commands = tuple(check.command for check in plan_checks(plan.tasks, rules))
     base = TrustedBase(root, snapshots_of(root), feature=layout_of(root).feature)
     found = base.inspect(commands, task)
     if found.trouble:
@@ -120,7 +120,7 @@ async def try_checks(root: Path, settings: Settings, task: Task | None = None) -
             only = (await asyncio.to_thread(gate.rules)).model_copy(update={"commands": ()})
             gate.rules = lambda: only
         tasks = () if task is None else (task,)
-        checks = all_checks(tasks, await asyncio.to_thread(gate.rules))
+        checks = plan_checks(tasks, await asyncio.to_thread(gate.rules))
         examined = await gate.examine_all(tasks)
         denied = {}
         for command in {check.command for check in checks} - {*examined}:

@@ -22,6 +22,7 @@ IDLE_SECONDS = 3.0
 """How long a command in watch mode prints nothing before it is ended."""
 
 _LAST_WORDS = 2000
+_SMALL, _REST_SECONDS = 4096, 0.01
 _WATCHES = re.compile(
     rb"waiting for (?:file )?changes|watching for (?:file )?changes|watch usage|press .{1,12} to (?:show help|quit|run all|rerun)",
     re.IGNORECASE,
@@ -140,6 +141,10 @@ async def _keep_tail(descriptor: int, kept: bytearray, number: int) -> None:
         while chunk := await stream.read(KEPT_BYTES):
             kept += chunk
             del kept[:-number]
+            if len(chunk) < _SMALL:  # each wake-up takes time from the command
+                transport.pause_reading()
+                await asyncio.sleep(_REST_SECONDS)
+                transport.resume_reading()
     finally:
         transport.close()
 

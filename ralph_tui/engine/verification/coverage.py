@@ -56,7 +56,7 @@ def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
 
 
 def may_start(task: Task, building: BuildingSettings, rules: GateRules) -> bool:
-    judged = plan_checks(task, rules) or criteria_to_review(task, building, rules.checks)
+    judged = plan_checks((task,), rules) or criteria_to_review(task, building, rules.checks)
     return bool(judged) or may_be_unverified(task, building)
 
 

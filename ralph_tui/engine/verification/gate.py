@@ -59,8 +59,8 @@ async def deny_unattended(command: str, verdict: Verdict) -> Ruling:
     return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
 
 
-def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
-    """Return the project's checks, then the task's own commands, without duplicates."""
+def plan_checks(tasks: Iterable[Task], rules: GateRules) -> tuple[Check, ...]:
+    """Return the project's checks, then the tasks' own commands, without duplicates."""
     settings = {one.command: one.kind.setting for one in rules.checks.commands}
     checks = {
         command: Check(
@@ -70,21 +70,12 @@ def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
         )
         for command in rules.commands
     }
-    for criterion in task.verification_criteria:
+    for criterion in (one for task in tasks for one in task.verification_criteria):
         command = runnable_command(criterion, rules.checks)
         if command is not None:
             known = checks.get(command) or Check(command=command, source="criterion")
             checks[command] = known.model_copy(update={"own": True})
     return tuple(checks.values())
-
-
-def all_checks(tasks: Iterable[Task], rules: GateRules) -> tuple[Check, ...]:
-    """Return the project's checks and those of all `tasks`, each command once."""
-    found: dict[str, Check] = {}
-    for task in (Task(id="project"), *tasks):
-        for check in plan_checks(task, rules):
-            found.setdefault(check.command, check)
-    return tuple(found.values())
 
 
 def prose_criteria(task: Task, checks: ProjectChecks = NO_CHECKS) -> tuple[str, ...]:
@@ -219,7 +210,7 @@ class Gate:
 
     def checks(self, task: Task) -> tuple[Check, ...]:
         """Return the checks for a claim on `task`. Blocks on reading a few files."""
-        return plan_checks(task, self.rules())
+        return plan_checks((task,), self.rules())
 
     async def check_changes(
         self, task: Task
@@ -236,9 +227,7 @@ class Gate:
         return await asyncio.to_thread(shown_changes, paths, self.base.original, self._root)
 
     def own_checks(self, task: Task) -> tuple[Check, ...]:
-        """Return the checks from the task's own criteria. Blocks on reading a few files."""
-        rules = self.rules().model_copy(update={"commands": ()})
-        return plan_checks(task, rules)
+        return tuple(check for check in self.checks(task) if check.own)
 
     async def examine_all(
         self, tasks: Iterable[Task] = (), known: Mapping[str, Examined] = MappingProxyType({})
@@ -251,7 +240,7 @@ class Gate:
         made, tree = self.base.made_by_checks, self._examiner.tree
         before = await asyncio.to_thread(made.before, tree)
         found: dict[str, Examined] = {}
-        for check in all_checks(tasks, rules):
+        for check in plan_checks(tasks, rules):
             command: str | None = check.command
             if check.source == "criterion":
                 command = await self._unattended(check.command)
@@ -270,16 +259,17 @@ class Gate:
         return found
 
     async def _unattended(self, command: str) -> str | None:
+        return (await self._reviewed(command, deny_unattended))[0] or None
+
+    async def _reviewed(self, command: str, permit: Permit) -> tuple[str, str]:
+        """Return a command as it runs, or why it may not run."""
         call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
         verdict = await self._review(call)
-        if verdict.decision in ("deny", "ask"):
-            return None
-        return await self._as_it_runs(command, verdict)
-
-    async def _as_it_runs(self, command: str, verdict: Verdict) -> str:
+        if refused := await _refusal(command, verdict, permit):
+            return "", refused
         if verdict.command is None or not await asyncio.to_thread(self._needs_uv, command):
-            return command
-        return verdict.command
+            return command, ""
+        return verdict.command, ""
 
     def circumstances(self, settings: str, commands: Sequence[str]) -> str:
         """Return a fingerprint of what decides the results of these commands. Blocks."""
@@ -303,7 +293,7 @@ class Gate:
             reviewed: Whether a reviewer judges the unchecked criteria next.
         """
         rules = await asyncio.to_thread(self.rules)
-        checks = plan_checks(task, rules)
+        checks = plan_checks((task,), rules)
         commands = tuple(check.command for check in checks)
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         self._examined.clear()
@@ -351,7 +341,8 @@ class Gate:
         unchecked: tuple[str, ...],
     ) -> GateResult:
         own = {check.command for check in checks if check.own}
-        green = {r.command for r in receipts if r.status is ReceiptStatus.PASSED}
+        ran = zip(checks, receipts, strict=False)  # a receipt names the command as it ran
+        green = {c.command for c, one in ran if one.status is ReceiptStatus.PASSED}
         examined = {c: one for c, one in self._examined.items() if c in green}
         excused = any(receipt.status is ReceiptStatus.RED_BEFORE for receipt in receipts)
         deciding = own if excused else green
@@ -387,25 +378,16 @@ class Gate:
         *,
         judge: bool = True,
     ) -> Receipt:
-        command = check.command
+        command, refused = check.command, ""
         if lost := lost_status(command):
+            refused = lost.sentence
+        elif check.source != "backpressure":
+            command, refused = await self._reviewed(command, permit)
+        if refused:
+            denied = ReceiptStatus.DENIED
             return Receipt(
-                command=command,
-                source=check.source,
-                status=ReceiptStatus.DENIED,
-                reason=lost.sentence,
+                command=check.command, source=check.source, status=denied, reason=refused
             )
-        if check.source != "backpressure":
-            call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
-            verdict = await self._review(call)
-            if refused := await _refusal(command, verdict, permit):
-                return Receipt(
-                    command=command,
-                    source=check.source,
-                    status=ReceiptStatus.DENIED,
-                    reason=refused,
-                )
-            command = await self._as_it_runs(command, verdict)
         examined, inspection = await self._examiner.examine(
             command, task, commands, judge=judge, known_as=check.command
         )
@@ -511,7 +493,7 @@ class Gate:
             and task.verification.outcome is VerificationOutcome.ACCEPTED
         ]
         rules = await asyncio.to_thread(self.rules)
-        commands = [check.command for check in all_checks(listed, rules)]
+        commands = [check.command for check in plan_checks(listed, rules)]
         text = "\n".join(task.description for task in listed)
         await asyncio.to_thread(self.base.begin, task_id, commands, text, agreed)
         if self.base.trouble and not self._warned_of_base:

@@ -21,7 +21,7 @@ from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.classify import Side
 from ralph_tui.engine.verification.evidence.examined import Examined
 from ralph_tui.engine.verification.evidence.trusted_base import ChangedFile, Inspection
-from ralph_tui.engine.verification.gate import all_checks
+from ralph_tui.engine.verification.gate import plan_checks
 from tests.harness.tables import Case, Line, Verb, each_case
 
 NOTHING = Inspection()
@@ -136,7 +136,7 @@ def test_a_check_in_which_a_test_passed_has_started(tmp_path: Path) -> None:
 def test_checks_that_the_same_keeps_from_starting_are_named_together(tmp_path: Path) -> None:
     output = "warning: CONNECT tunnel failed (3 tries left)\nerror: CONNECT tunnel failed"
     missing = {one: ended(101, output) for one in ("cargo test", "cargo check")}
-    checks = all_checks((), GateRules(commands=tuple(missing)))
+    checks = plan_checks((), GateRules(commands=tuple(missing)))
     said = "^`cargo test`, `cargo check` cannot start: it cannot reach the network: error: CONNECT"
     with pytest.raises(SetupError, match=said):
         require_started(tmp_path, checks, missing, (), ())
@@ -151,7 +151,7 @@ def test_a_check_that_names_tests_can_show_a_new_one(tmp_path: Path) -> None:
 def test_a_check_that_cannot_start_names_the_setting_that_names_it(tmp_path: Path) -> None:
     lint = CheckCommand(kind=CheckKind.LINT, command="lint-it", file="package.json")
     rules = GateRules(commands=("lint-it", "other"), checks=ProjectChecks(commands=(lint,)))
-    checks = all_checks((), rules)
+    checks = plan_checks((), rules)
     missing = {one.command: ended(127, f"sh: 1: {one.command}: not found") for one in checks}
     with pytest.raises(SetupError) as refused:
         require_started(tmp_path, checks, missing, (), ())

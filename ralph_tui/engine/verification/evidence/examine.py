@@ -32,6 +32,7 @@ from ralph_tui.engine.verification.evidence.check_names import is_test_file
 from ralph_tui.engine.verification.evidence.classify import SUBJECT
 from ralph_tui.engine.verification.evidence.examined import (
     MOST_SHOWN,
+    AskError,
     Before,
     Case,
     CommandRun,
@@ -44,7 +45,6 @@ from ralph_tui.engine.verification.evidence.examined import (
     only_new_tests,
     only_reads,
     passed_in,
-    written_since,
 )
 from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
 from ralph_tui.engine.verification.evidence.reports import (
@@ -60,7 +60,7 @@ from ralph_tui.engine.verification.evidence.runners import (
     with_reporting,
 )
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
-from ralph_tui.engine.verification.judge_tree import JudgeTree, clock
+from ralph_tui.engine.verification.judge_tree import JudgeTree, clock, keeping_bytecode
 from ralph_tui.guard.shell.statuses import with_pipe_failures
 from ralph_tui.vcs.snapshots import Content
 
@@ -139,7 +139,6 @@ class Examiner:
             command, here, None if is_first else before.outcomes or {}
         )
         inspection = await self.inspect((command, *commands), task)
-        written = written_since(self._root, inspection.originals, since)
         changed = [Path(change.path).stem for change in inspection.checks]
         if flaky and not any(stem in name for name in flaky for stem in changed):
             here = steady
@@ -161,10 +160,12 @@ class Examiner:
             changes = {"question": question, "for_person": not inspection.trouble}
             return examined.model_copy(update=changes), inspection
         unseen = command not in self._seen or case.turned or not (here.reported or before.green)
-        needed = inspection.checks or inspection.judged or written or unseen
+        needed = bool(unseen or inspection.checks or inspection.judged) or bool(
+            await asyncio.to_thread(self._base.written, inspection, self._root, since)
+        )
         if needed or before.green:
             try:
-                found = await self._judge_elsewhere(case, needed=bool(needed))
+                found = await self._judge_elsewhere(case, needed=needed)
             except SetupError as error:
                 found = {"question": f"the judge tree cannot be made: {error.message}"}
             examined = examined.model_copy(update=found)
@@ -236,37 +237,49 @@ class Examiner:
     # The judge tree.
 
     async def _judge_elsewhere(self, case: Case, *, needed: bool) -> dict[str, object]:
+        runs = [case.here.on(Tree.HERE)]
+        found: dict[str, object] = {"place": Place.COPY, "judged": case.here.report.outcomes}
+        try:
+            found |= await self._judge_there(case, runs, needed=needed)
+        except AskError as asked:
+            found |= {"question": str(asked), **asked.found}
+        return {**found, "runs": tuple(runs)}
+
+    async def _judge_there(
+        self, case: Case, runs: list[TreeRun], *, needed: bool
+    ) -> dict[str, object]:
+        """Judge a check in the judge tree; add the runs that it takes.
+
+        Raises:
+            AskError: Somebody has to judge what they show.
+        """
         command, _, here, before, inspection = case
         held = case.held
-        store, runs = self.tree.store, [here.on(Tree.HERE)]
-        tree = store.tree_with(inspection.claim, held) if held else inspection.claim
-        vacuous, judged = False, here.report.outcomes
-        if needed:
+        tree = self.tree.store.tree_with(inspection.claim, held) if held else inspection.claim
+        if not needed:
+            shown = await self._shown(case, tree, runs, vacuous=False)
+            return {"shown": shown, "place": Place.HERE}
+        there = await self._run_on(tree, command)
+        vacuous = only_new_tests(here, there, before, inspection)
+        lost = "" if vacuous else lost_tests(here, there, before, inspection)
+        if lost:  # unless it is flaky
             there = await self._run_on(tree, command)
-            vacuous = only_new_tests(here, there, before, inspection)
-            lost = "" if vacuous else lost_tests(here, there, before, inspection)
-            if lost:  # unless it is flaky
-                there = await self._run_on(tree, command)
-                lost = lost_tests(here, there, before, inspection)
-            runs.append(there.on(Tree.JUDGE, lost))
-            if not lost and inspection.bound:
-                there_bound = await self._run_on(tree, command, changed=inspection.bound)
-                if lost := lost_tests(here, there_bound, before, inspection):
-                    runs.append(there_bound.on(Tree.JUDGE, lost))
-            if lost:
-                return await self._cause(case, there, lost, tuple(runs), differs=bool(held))
-            turned = before.green is not True and not vacuous
-            if asked := await self._objection(case, there, tree, turned=turned):
-                return {**asked, "runs": tuple(runs)}
-            self._seen.add(command)
-            judged = there.report.outcomes
-        found = await self._shown(case, tree, runs, vacuous=vacuous)
-        place = Place.COPY if needed else Place.HERE
-        return {"place": place, "judged": judged, **found, "runs": tuple(runs)}
+            lost = lost_tests(here, there, before, inspection)
+        runs.append(there.on(Tree.JUDGE, lost))
+        if not lost and inspection.bound:
+            there_bound = await self._run_on(tree, command, changed=inspection.bound)
+            if lost := lost_tests(here, there_bound, before, inspection):
+                runs.append(there_bound.on(Tree.JUDGE, lost))
+        if lost:
+            return await self._cause(case, there, lost, runs, differs=bool(held))
+        if not case.is_linter:
+            await self._object(case, tree, turned=before.green is not True and not vacuous)
+        await self._require_settings(case, there)
+        self._seen.add(command)
+        shown = await self._shown(case, tree, runs, vacuous=vacuous)
+        return {"shown": shown, "judged": there.report.outcomes}
 
-    async def _shown(
-        self, case: Case, tree: str, runs: list[TreeRun], *, vacuous: bool
-    ) -> dict[str, object]:
+    async def _shown(self, case: Case, tree: str, runs: list[TreeRun], *, vacuous: bool) -> bool:
         """Find out whether a check that passes in the judge tree shows the work; add the runs that it takes."""
         command, inspection, green = case.command, case.inspection, case.before.green
         files = tuple(change.path for change in inspection.checks)
@@ -277,15 +290,14 @@ class Examiner:
             if controls and controls[-1].passed:
                 what = "with sources that cannot be parsed" if green else "without the work"
                 question = f"`{command}` passes in the judge tree {what} as well, so it does not look at it"
-                return _asked(question, files, ())
+                raise AskError(question, files)
         shown = green is not True
         new_tests = bool(files) or inspection.tests_inside
         if (green or vacuous) and (case.here.reported or case.before.outcomes) and new_tests:
             base = await self._run_on(inspection.claim, command, changed=inspection.product)
             noticed = noticing(case.here, base)
             if noticed and not case.here.reported:
-                if asked := await self._shows_nothing(case, tree):
-                    return asked
+                await self._require_comparison(case, tree)
                 noticed = noticed if await self._still_notice(case, tree) else ()
             found = f"{shortlist(noticed, MOST_SHOWN)} fails without the work" if noticed else ""
             runs.append(base.on(Tree.BASE, found))
@@ -294,13 +306,13 @@ class Examiner:
             question = (
                 f"`{command}` passes only with new tests, which pass without the work as well"
             )
-            return _asked(question, files, ())
-        return {"shown": shown}
+            raise AskError(question, files)
+        return shown
 
     async def _still_notice(self, case: Case, tree: str) -> bool:
         """Return whether tests with other values fail as without the work: the product can print outcomes of tests, and end them."""
         before, here = case.before.outcomes or {}, case.here
-        other = await asyncio.to_thread(self._altered(case).with_other_values)
+        other = await asyncio.to_thread(Altered(self._base, case.inspection).with_other_values)
         less = here.report.failing or reports.weaknesses(before, here.report)
         if not other or less or here.result.seconds > _QUICK:
             return False
@@ -314,62 +326,62 @@ class Examiner:
             and len(then.report.outcomes) >= _WHOLE * len(before)
         )
 
-    async def _objection(
-        self, case: Case, there: Ran, tree: str, *, turned: bool
-    ) -> dict[str, object] | None:
-        """Return what somebody has to judge although the check, which may have `turned` green, passes in the judge tree."""
-        if case.is_linter:
-            return await self._asks_for_less(case, there)
+    async def _object(self, case: Case, tree: str, *, turned: bool) -> None:
+        """Ask about what somebody has to judge although the check, which may have `turned` green, passes in the judge tree."""
         inspection = case.inspection
-        if written := written_since(self.tree.root, inspection.originals, self._written_at):
-            await self._run_on(inspection.base, case.command)
-            paths = await asyncio.to_thread(self.tree.store.contents, inspection.base)
-            too = written_since(self.tree.root, paths, self._written_at)
-            if left := [path for path in written if path not in too]:
-                question = f"{shortlist(left, MOST_SHOWN)} changed while the check ran"
-                return _asked(question, tuple(left), (), for_person=True)
-        found = await self._shows_nothing(case, tree) if turned else None
-        found = found or await self._never_fails(case) or await self._knows_its_tests(case)
-        return found or await self._asks_for_less(case, there)
 
-    async def _never_fails(self, case: Case) -> dict[str, object] | None:
-        """Return a question if tests pass as well where they must fail, unlike before: the product changes their results."""
+        def written() -> frozenset[str]:
+            return self._base.written(inspection, self.tree.root, self._written_at)
+
+        if found := await asyncio.to_thread(written):
+            await self._run_on(inspection.base, case.command)
+            if left := found - await asyncio.to_thread(written):
+                question = f"{shortlist(sorted(left), MOST_SHOWN)} changed while the check ran"
+                raise AskError(question, sorted(left), for_person=True)
+        if turned:
+            await self._require_comparison(case, tree)
+        await self._require_failure(case)
+        await self._require_other_variables(case)
+
+    async def _require_failure(self, case: Case) -> None:
+        """Ask if tests pass as well where they must fail, unlike before: the product changes their results."""
         runners, turned, inspection = {*case.here.report.runners}, case.turned, case.inspection
         if not turned or not runners <= {RunnerKind.PYTEST, RunnerKind.UNITTEST}:
-            return None
+            return
         every = dict.fromkeys((*turned, *passed_in(case.here.report.outcomes)))
-        failing, tests = await asyncio.to_thread(self._altered(case).with_failing_tests, every)
+        failing, tests = await asyncio.to_thread(
+            Altered(self._base, case.inspection).with_failing_tests, every
+        )
         run, green = (case.command, case.limit_seconds, {**inspection.judged, **failing}), {*tests}
         if green:
             green &= {*passed_in((await self._run_on(inspection.claim, *run)).report.outcomes)}
         if green:
             green -= {*passed_in((await self._run_on(inspection.base, *run)).report.outcomes)}
         if not (green := green | {name for name in turned if name.endswith(NOT_LOADED)}):
-            return None
+            return
         names = shortlist(sorted(green), MOST_SHOWN)
         question = f"{names} also passes where it must fail: something changes the results of tests"
-        return _asked(question, (), (), for_person=True)
+        raise AskError(question, for_person=True)
 
-    def _altered(self, case: Case) -> Altered:
-        return Altered(self._base, case.inspection)
-
-    async def _knows_its_tests(self, case: Case) -> dict[str, object] | None:
-        """Return a question if the check passes only where the product sees a variable that a test runner sets."""
+    async def _require_other_variables(self, case: Case) -> None:
+        """Ask if the check passes only where the product sees a variable that a test runner sets."""
         texts = [case.command, *(read_start(self._root / path) for path in self.tree.entered)]
         known = {*self._environment, *re.findall(r"\w+", " ".join(texts))}
-        renamed = await asyncio.to_thread(self._altered(case).with_other_variables, known)
+        renamed = await asyncio.to_thread(
+            Altered(self._base, case.inspection).with_other_variables, known
+        )
         if not renamed:
-            return None
+            return
         ran = await self._run_on(case.inspection.claim, case.command, case.limit_seconds, renamed)
         less = {*passed_in(case.here.report.outcomes)} - {*passed_in(ran.report.outcomes)}
         if not ran.result.exit_code or (case.here.reported and not less):
-            return None
+            return
         names = shortlist(tuple(p for p in renamed if p in case.inspection.product), MOST_SHOWN)
         question = f"`{case.command}` passes only with a variable from outside the project that {names} reads"
-        return _asked(question, (), (), for_person=True)
+        raise AskError(question, for_person=True)
 
-    async def _shows_nothing(self, case: Case, tree: str) -> dict[str, object] | None:
-        """Return a question if what turned a check green is not the product.
+    async def _require_comparison(self, case: Case, tree: str) -> None:
+        """Ask if what turned a check green is not the product.
 
         New tests of earlier tasks bind this one, but it must be green without them. And a check of which only the exit
         status is known must be red with other numbers and texts in its tests; otherwise nothing was compared.
@@ -381,9 +393,8 @@ class Examiner:
             if bad or (reported and not less.report.counts.run):
                 names = shortlist(tuple(added), MOST_SHOWN)
                 question = f"`{command}` passes only with tests of earlier tasks: {names}"
-                return _asked(question, tuple(added), ())
-        altered = self._altered(case)
-        known = case.inspection.originals - case.inspection.product.keys()
+                raise AskError(question, added)
+        altered = Altered(self._base, case.inspection)
         sources = not reported or await asyncio.to_thread(altered.leans_on_tests)
         for data in (False, True) if sources else (True,):
             other = await asyncio.to_thread(altered.with_other_values, data=data)
@@ -392,14 +403,11 @@ class Examiner:
             less = await self._run_on(tree, command, case.limit_seconds, other)
             turned = [n for n in case.turned if less.report.outcomes.get(n) != "passed"]
             green = not turned if reported else less.result.exit_code == 0
-            runs_product = green and await self._needs(
-                case, tree, lambda p: is_source(p) and p not in known
-            )
+            runs_product = green and await self._needs(case, tree, case.inspection.is_product)
             if runs_product and await self._runs_tests(case, tree, other):
                 values = f"other values in {shortlist(tuple(other), MOST_SHOWN)}"
                 question = f"`{command}` passes with {values}, too: nothing is compared"
-                return _asked(question, (), (), for_person=True)
-        return None
+                raise AskError(question, for_person=True)
 
     async def _runs_tests(self, case: Case, tree: str, tests: Mapping[str, Content]) -> bool:
         """Return whether a check runs some tests: it fails if they cannot be parsed, or names them where the work cannot hide it."""
@@ -416,8 +424,8 @@ class Examiner:
         ran = await self._run_on(broken, case.command, case.limit_seconds)
         return ran.result.exit_code != 0
 
-    async def _asks_for_less(self, case: Case, there: Ran) -> dict[str, object] | None:
-        """Return a question if a check passes only because its settings or marks in the sources ask for less.
+    async def _require_settings(self, case: Case, there: Ran) -> None:
+        """Ask if a check passes only because its settings or marks in the sources ask for less.
 
         Where all tests pass in the judge tree, but not the check, there is a threshold for the whole run, such as
         coverage: it must hold for the new tests with the settings of the base.
@@ -427,20 +435,22 @@ class Examiner:
         changed = {p: c for p, c in case.held.items() if whole or p not in tests}
         marks: Mapping[str, Content] = {}
         if not whole or case.before.green is not True:
-            marks = await asyncio.to_thread(self._altered(case).without_marks, changed)
+            marks = await asyncio.to_thread(
+                Altered(self._base, case.inspection).without_marks, changed
+            )
         if not marks and (whole or not changed):
-            return None
+            return
         both = {**changed, **marks}
         less = await self._run_on(case.inspection.claim, case.command, changed=both)
         if less.result.exit_code == 0:
-            return None
+            return
         files = tuple(marks) if whole else tuple(dict.fromkeys((*changed, *marks)))
         what = "new marks that silence a check in" if whole else "the changes to"
         question = f"`{case.command}` passes only with {what} {shortlist(files, MOST_SHOWN)}"
-        return _asked(question, files, ())
+        raise AskError(question, files)
 
     async def _cause(
-        self, case: Case, there: Ran, lost: str, runs: tuple[TreeRun, ...], *, differs: bool
+        self, case: Case, there: Ran, lost: str, runs: list[TreeRun], *, differs: bool
     ) -> dict[str, object]:
         command, task, here, before, inspection = case
         files = inspection.held_back
@@ -448,27 +458,29 @@ class Examiner:
         if differs:
             there = await self._run_on(inspection.claim, command)
             whole = lost_tests(here, there, before, inspection)
-            runs = (*runs, there.on(Tree.CLAIM, whole))
+            runs.append(there.on(Tree.CLAIM, whole))
         if not whole:
             changed = [c for c in inspection.changes if c.path in files]
             tests = all(c.kind == "new" and SUBJECT.fullmatch(c.reason) for c in changed)
             if tests and only_reads(command):  # that there are tests shows nothing of the work
-                return {"runs": (runs[0], runs[-1]), "shown": False, "place": Place.COPY}
+                del runs[1:-1]
+                return {"shown": False}
             question = f"`{command}` passes only with the changes to {shortlist(files, MOST_SHOWN)} ({lost})"
-            return _asked(question, files, runs, for_person=inspection.has_compiled)
+            raise AskError(question, files, for_person=inspection.has_compiled)
         if outputs := await asyncio.to_thread(self.tree.written):
             for build in builds(task.full_text, self._root):
                 if built := await self._built(build, case):
-                    return {"runs": (*runs, built.on(Tree.JUDGE)), "place": Place.COPY}
+                    runs.append(built.on(Tree.JUDGE))
+                    return {}
             question = f"`{command}` passes only with files that git ignores: {shortlist(outputs, MOST_SHOWN)}"
-            return _asked(question, outputs, runs, for_person=True)
+            raise AskError(question, outputs, for_person=True)
         if files:
             question = f"`{command}` passes only in place, where {shortlist(files, MOST_SHOWN)} changed, too"
-            return _asked(question, files, runs)
+            raise AskError(question, files)
         return await self._judged_here(case, there, lost, runs)
 
     async def _judged_here(
-        self, case: Case, there: Ran, lost: str, runs: tuple[TreeRun, ...]
+        self, case: Case, there: Ran, lost: str, runs: list[TreeRun]
     ) -> dict[str, object]:
         """Judge a check in place that was green before the work and never passes in a clean tree; name what it lacks there."""
         command, _, _, before, inspection = case
@@ -479,9 +491,9 @@ class Examiner:
             if lost_tests(base, base, before, inspection) or base.result.exit_code != 0:
                 self._only_here[command] = base.on(Tree.BEFORE, lost)
         if known := self._only_here.get(command):
-            return {"runs": (*runs, known), "shown": False, "place": Place.ONLY_HERE}
-        question = f"`{command}` passes only in place, not in a clean tree ({lost})"
-        return _asked(question, (), runs)
+            runs.append(known)
+            return {"shown": False, "place": Place.ONLY_HERE}
+        raise AskError(f"`{command}` passes only in place, not in a clean tree ({lost})")
 
     async def _built(self, build: str, case: Case) -> Ran | None:
         """Run a check in the judge tree after a build of its own; None if it does not pass there."""
@@ -504,11 +516,12 @@ class Examiner:
         if case.command in self._looking:
             return []
         inspection, reports = case.inspection, case.here.reported
-        checks = inspection.originals | {change.path for change in inspection.checks}
+        changed = {change.path for change in inspection.checks}
 
         def is_broken(path: str) -> bool:
-            judges = path in checks and not (reports and is_test_file(Path(path).name))
-            return (is_source(path) and not judges) or path in inspection.product
+            judges = path in changed or not inspection.is_product(path)
+            judges = judges and not (reports and is_test_file(Path(path).name))
+            return path in inspection.product or (is_source(path) and not judges)
 
         broken = await asyncio.to_thread(self.tree.broken, tree, is_broken)
         runs: list[TreeRun] = []
@@ -548,7 +561,7 @@ class Examiner:
         command = tree.command(check) if tree else check
         editable = await asyncio.to_thread(lambda: tuple(editable_paths(self._root)))
         bytecode = None if tree else self.tree.bytecode_here()
-        variables = {"PYTHONPYCACHEPREFIX": str(bytecode)} if bytecode else {}
+        variables = keeping_bytecode(bytecode) if bytecode else {}
         variables |= tree.variables(editable) if tree else {}
         own = join_environments(self._environment, variables)
         run = CommandRun(
@@ -585,15 +598,3 @@ class Examiner:
             return Ran(result=result, report=report.within(cwd))
         finally:
             await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
-
-
-def _asked(
-    question: str, files: tuple[str, ...], runs: tuple[TreeRun, ...], *, for_person: bool = False
-) -> dict[str, object]:
-    return {
-        "question": question,
-        "rests_on": files,
-        "runs": runs,
-        "place": Place.COPY,
-        "for_person": for_person,
-    }

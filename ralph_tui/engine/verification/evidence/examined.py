@@ -1,6 +1,5 @@
 """What is known of one check: how it runs and ended, and what a run on one tree shows beside another."""
 
-import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -99,6 +98,14 @@ class Ran(Model):
     def on(self, tree: Tree, reason: str = "") -> TreeRun:
         counts = self.report.counts if self.reported else None
         return TreeRun(tree=tree, passed=not reason, counts=counts, reason=reason)
+
+
+class AskError(Exception):
+    """What a reviewer or the person has to judge, and the files that it rests on."""
+
+    def __init__(self, asked: str, files: Iterable[str] = (), *, for_person: bool = False) -> None:
+        super().__init__(asked)
+        self.found = {"rests_on": tuple(files), "for_person": for_person}
 
 
 class Case(NamedTuple):
@@ -227,13 +234,3 @@ def only_reads(command: str) -> bool:
 def exit_text(result: CommandResult) -> str:
     status = f"exit status {result.exit_code}" if result.exit_code else ""
     return "timed out" if result.exit_code is None else status
-
-
-def written_since(root: Path, paths: Iterable[str], since: int) -> tuple[str, ...]:
-    """Return the files that were written since a time, whatever is in them now. Blocks."""
-    found = []
-    for path in paths:
-        with contextlib.suppress(OSError):
-            if (root / path).lstat().st_ctime_ns > since:
-                found.append(path)
-    return tuple(found)

@@ -39,9 +39,10 @@ class TestReport(Model):
 
     def within(self, root: Path) -> "TestReport":
         """Return the report with test names relative to `root`, so that they are the same in a copy."""
+        places = (f"{root.resolve()}/", f"{root}/")
 
         def named(test: str) -> str:
-            return test.replace(f"{root.resolve()}/", "").replace(f"{root}/", "")
+            return test.replace(places[0], "").replace(places[1], "")
 
         outcomes = {named(test): outcome for test, outcome in self.outcomes.items()}
         return self.model_copy(update={"outcomes": outcomes})

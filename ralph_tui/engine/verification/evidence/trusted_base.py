@@ -11,9 +11,9 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -88,8 +88,8 @@ class Inspection(Model):
     """Whether a product file has other tests inside than in the base."""
     allowed: tuple[str, ...] = ()
     """Changed files of the checks that the plan or the person allows to change."""
-    originals: frozenset[str] = frozenset()
-    """All files of the checks in the base."""
+    find_originals: Callable[[], frozenset[str]] = frozenset
+    """Returns all files of the checks in the base; the first call classifies every file."""
     added: tuple[str, ...] = ()
     """New tests of earlier tasks: they bind later ones, but show nothing of them."""
     bound: Mapping[str, Content] = {}
@@ -97,6 +97,10 @@ class Inspection(Model):
     faults: tuple[str, ...] = ()
     trouble: str = ""
     """Why there is no trusted base."""
+
+    @property
+    def originals(self) -> frozenset[str]:
+        return self.find_originals()
 
     @property
     def checks(self) -> tuple[ChangedFile, ...]:
@@ -116,6 +120,10 @@ class Inspection(Model):
     @property
     def not_allowed(self) -> tuple[ChangedFile, ...]:
         return tuple(c for c in self.checks if not self.only_adds(c))
+
+    def is_product(self, path: str) -> bool:
+        """Return whether this is a source that is no file of the checks, or that the claim changed as product."""
+        return is_source(path) and (path in self.product or path not in self.originals)
 
     @staticmethod
     def only_adds(change: ChangedFile) -> bool:
@@ -209,6 +217,15 @@ class TrustedBase:
             return self._compared(base, claim, tuple(commands), task)
         except SetupError as error:
             return Inspection(trouble=error.message)
+
+    def written(self, inspection: Inspection, root: Path, since: int) -> frozenset[str]:
+        """Return the files of the checks that were written below `root` since a time, whatever is in them now."""
+        found = []
+        for path in self.contents(inspection.base):
+            with contextlib.suppress(OSError):
+                if os.lstat(f"{root}/{path}").st_ctime_ns > since:
+                    found.append(path)
+        return inspection.originals.intersection(found) if found else frozenset()
 
     def began(self, task_id: str) -> str:
         return self._record.tasks.get(self._name(task_id), "")
@@ -367,9 +384,8 @@ class TrustedBase:
         context = replace(context, compiled=(_listed(gone, context), _listed(added, context)))
         texts = self._read(differences)
         modules = _modules(differences, texts)
-        written = {
-            one.path: one.old for one in self.trees.differences(self.claimed or claim, claim)
-        }
+        since = self.trees.differences(self.claimed, claim) if self.claimed else ()
+        written = {one.path: one.old for one in since}
         for one in differences:
             old, new = (texts.get(side.object) if side else None for side in (one.old, one.new))
             same_kind = bool(one.old and one.new and one.old.mode == one.new.mode)
@@ -409,7 +425,6 @@ class TrustedBase:
             if one.old and one.new and one.path.endswith(_NODE_LOCKS)
         ]
         allowed = self._allowed(task, changes, {one.path: one.new for one in differences})
-        originals = frozenset(path for path in held if context.is_check(path, b"x"))
         return Inspection(
             base=base,
             claim=claim,
@@ -419,7 +434,7 @@ class TrustedBase:
             product=product,
             tests_inside=tests_inside,
             allowed=allowed,
-            originals=originals,
+            find_originals=cache(lambda: frozenset(p for p in held if context.is_check(p, b"x"))),
             added=tuple(path for path in self._record.added if path in held),
             bound=self._changed_bound(claim, {*judged} - {*allowed}),
             faults=changed_packages(self._root, known, self._installed(), locks)
