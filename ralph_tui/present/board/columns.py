@@ -18,12 +18,7 @@ def most_board(width: int) -> int:
 
 
 def share_width(width: int, wanted: int) -> tuple[int, int, int]:
-    """Return the cells of the board, the activity and the third column, or 0 for a missing third column.
-
-    Args:
-        width: Cells of the screen, at least `WIDE`.
-        wanted: Cells that the longest title needs.
-    """
+    """Return the cells of the board, which wants those of the longest title, the activity and the third column or 0."""
     board = max(LEAST_BOARD, min(wanted, most_board(width)))
     side = max(_LEAST_SIDE, width * 28 // 100) if width >= WIDEST else 0
     return board, width - board - side, side

@@ -134,12 +134,7 @@ def crop_middle(text: str, width: int, ellipsis: str = "…") -> str:
 
 
 def row(left: Line, right: Line, width: int, ellipsis: str = "…", cut: Cut = crop) -> list[Span]:
-    """Return a row with `left` and `right` at its ends.
-
-    Args:
-        left: The left line; cut if both do not fit.
-        right: The right line; cut only if it takes more than half of the row.
-    """
+    """Return a row with `left`, cut to fit, and `right`, cut to at most half of the row, at its ends."""
     left, right = [Span(flat(t), s) for t, s in left], [Span(flat(t), s) for t, s in right]
     right_width = width_of(right)
     if right_width > width // 2:
@@ -153,12 +148,17 @@ def row(left: Line, right: Line, width: int, ellipsis: str = "…", cut: Cut = c
 
 def wrap(text: str, width: int) -> list[str]:
     """Return the text, made inert, folded to `width` cells at spaces. Too long words are broken."""
+    width = max(1, width)
     lines: list[str] = []
-    for paragraph in inert(text).expandtabs(4).split("\n"):
-        words = paragraph.strip(" ")
-        indent = min(len(paragraph) - len(paragraph.lstrip(" ")), width // 2, max(0, width - 2))
-        shown = f"{' ' * indent}{words}" if cell_len(paragraph.rstrip()) > width else paragraph
-        lines += (plain(row).rstrip() for row in flow([Span(shown.rstrip())], width, indent))
+    for paragraph in map(str.rstrip, inert(text).expandtabs(4).split("\n")):
+        if cell_len(paragraph) <= width:
+            lines.append(paragraph)
+            continue
+        words = paragraph.lstrip(" ")
+        indent = " " * min(len(paragraph) - len(words), width // 2, max(0, width - 2))
+        rows = _rows(indent + words, width, width - len(indent), len(indent))
+        texts = ((indent + words)[start:end].rstrip() for start, end in rows)
+        lines += (f"{indent if at else ''}{row}" for at, row in enumerate(texts))
     return lines
 
 
@@ -217,10 +217,10 @@ def _rows(
         fixed: The beginning of the text that is not folded.
         keeps: Whether the spaces at the folds stay.
     """
-    at, size = 0, first
+    at, size, is_plain = 0, first, text.isascii()
     while True:
         end = min(len(text), at + size)
-        if cell_len(text[at:end]) > size:
+        if not is_plain and cell_len(text[at:end]) > size:
             end = at + max(1, len(chop_cells(text[at:end], size)[0]))
         if end < len(text) and (keeps or text[end] != " "):
             space = text.rfind(" ", at + fixed, end)
