@@ -19,9 +19,10 @@ class IterationSnapshots:
         self._emit = emit
         self._begun = False
         self._failed = False
+        self.used = True
 
     async def tree(self) -> str:
-        return await asyncio.to_thread(tree_of, self._store)
+        return await asyncio.to_thread(tree_of, self._store) if self.used else ""
 
     async def before(self, iteration: int, task_id: str) -> None:
         if not self._begun:
@@ -55,7 +56,7 @@ class IterationSnapshots:
         return tuple(found)
 
     async def _try(self, work: Callable[[], None]) -> None:
-        if self._failed:
+        if self._failed or not self.used:
             return
         try:
             await asyncio.to_thread(work)

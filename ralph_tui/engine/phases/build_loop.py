@@ -248,10 +248,10 @@ class BuildLoop:
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
         meter, spec = self._new_session()
-        prompt = await self._prompt(task, number, guidance)
-        await self._announce(task, number, spec, prompt)
         before = await self._run.snapshots.tree()
         await self._run.snapshots.before(number, task.id)
+        prompt = await self._prompt(task, number, guidance)
+        await self._announce(task, number, spec, prompt)
         iteration = Iteration(self._run, task, number=number, spec=spec, meter=meter)
         await self._run.gate.begin(task.id, self._docs.plan.tasks)
         result, session = await iteration.run(prompt)

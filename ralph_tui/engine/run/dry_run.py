@@ -155,13 +155,13 @@ async def look_ahead(root: Path, services: RunServices, request: RunRequest) -> 
     has_specs = any(spec.criteria for spec in project.read_specs())
     why = chosen_phase(docs, request, has_specs=has_specs)[1]
     owner = await asyncio.to_thread(LoopLock(project.layout).owner)
-    bus = _Bus(asks=request.interactive)
+    bus, runs = _Bus(asks=request.interactive), list[RunContext]()
     runner = Runner(project, services, request, bus, "", Confinement(), place)
-    runs: list[RunContext] = []
 
     async def context(phase: Phase) -> RunContext:
         run = await runner.context(phase)
         run.configured, run.keep_prompt = _sessions_only(settings), project.keep_prompt
+        run.snapshots.used = False
         runs.append(run)
         return run
 
@@ -169,8 +169,7 @@ async def look_ahead(root: Path, services: RunServices, request: RunRequest) -> 
     await begin_run(project, settings, request, "", phase)
     await runner.project_state.open()
     try:
-        end = await PhaseOrder(context, request).run(phase)
-        facts = _facts_of_end(end)
+        facts = _facts_of_end(await PhaseOrder(context, request).run(phase))
     except _ReachedError as reached:
         facts = await asyncio.to_thread(_facts, reached.event, runs[-1], project.prompt)
     for event in bus.events:
