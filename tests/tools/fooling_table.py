@@ -37,11 +37,11 @@ TAIL = """
 
 - **Special cases in the code.** `if numbers == [1, 2]: return 3` is product code that passes the tests you have, and no test run can reveal it.
   Such cheats are not in the tables. Validation against the specs and reviews of criteria in prose look for such code. ralph notices code
-  that asks for a variable which only a test runner sets, or names the data of your tests, but not code that finds that data by a search.
+  that asks for a variable which only a test runner sets, or names your tests or their data, but not code that finds them by a search.
 - **Runners without a report.** If ralph does not know the report of a runner, the exit status counts, and the receipt says so. ralph then
   changes the numbers and texts in your tests once: the check must turn red. A check that reads no such values is not tried this way.
-- **Helpers of tests among the sources.** A file beside the product that only tests use, and whose name and place do not say so, counts as
-  product. Put such helpers into a directory of tests.
+- **New tests that compare little.** Where everything passed before, a new test that fails without the work shows it, even if it compares little.
+- **Helpers of tests among the sources.** Such a file counts as product if its name and place do not say more. Put it into a directory of tests.
 - **Checks that ignore failures from the start.** A Makefile that ignores the status of its tests is green before any work. Such a task is
   never verified, but the reviewer judges it.
 - **Packages from a forged record.** A new version of a Python package counts if the record of its installer fits, and one of a node

@@ -59,17 +59,20 @@ class Altered(NamedTuple):
                 found |= {path: kept} if kept != held else {}
         return found
 
-    def with_other_values(self, *, data: bool = False) -> dict[str, Content]:
-        """Return the tests of the judge tree with other numbers and texts: sources, or data that the changed product names."""
-        held = {**self.base.contents(self.inspection.claim), **self.inspection.judged}
-        paths = sorted(self.inspection.originals | self.inspection.product.keys())
-        chosen = filter(self._told_data() if data else is_source, paths)
-        names = {PurePosixPath(path).stem for path in self.inspection.originals}
+    def with_other_values(self, *, data: bool = False, new: bool = False) -> dict[str, Content]:
+        """Return tests with other numbers and texts: sources, data that the changed product names, or those that are `new`."""
+        changed = {c.path for c in self.inspection.checks if SUBJECT.fullmatch(c.reason)}
+        tests = changed if new else self.inspection.originals
+        held = self._contents[1] if new else {**self._contents[1], **self.inspection.judged}
+        wanted = self._told_data() if data else is_source
+        chosen = [p for p in sorted(tests | self.inspection.product.keys()) if new or wanted(p)]
+        names = {PurePosixPath(path).stem for path in tests}
         found = {}
         for path, kept in islice(((path, held.get(path)) for path in chosen), _MOST_TESTS):
             text = self.base.read(kept) if kept else b""
-            is_test = path in self.inspection.originals or has_own_tests(os.fsdecode(text))
-            if kept and is_test and (other := other_values(text, names, words=data)) != text:
+            is_test = path in tests or has_own_tests(os.fsdecode(text))
+            other = other_values(text, names, words=not is_source(path))
+            if kept and is_test and other != text:
                 found[path] = self.base.trees.put(other, kept.mode)
         return found
 

@@ -29,7 +29,7 @@ from ralph_tui.engine.verification.evidence import reports
 from ralph_tui.engine.verification.evidence.altered import Altered
 from ralph_tui.engine.verification.evidence.check_inputs import builds, targets_exist
 from ralph_tui.engine.verification.evidence.check_names import is_test_file
-from ralph_tui.engine.verification.evidence.classify import SUBJECT
+from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side
 from ralph_tui.engine.verification.evidence.examined import (
     MOST_SHOWN,
     AskError,
@@ -98,8 +98,6 @@ class Examiner:
         self._environment = environment
         self._written_at = 0
         """When the judge tree was last written, in nanoseconds."""
-        self._only_here: dict[str, TreeRun] = {}
-        """The checks that do not pass in a clean tree of the base either, although they do in place."""
         self._looking: set[str] = set()
         """The checks that fail in the judge tree without the work, or with sources that cannot be parsed."""
         self._seen: set[str] = set()
@@ -229,7 +227,8 @@ class Examiner:
             before=TestReport(outcomes=dict(known)).counts if known else None,
             failing=tuple(n for n in report.failing if not n.endswith(SCRIPT))[:MOST_NAMED],
             inputs=Inputs.ORIGINALS if inspection.not_allowed else inputs,
-            changed=inspection.names or tuple(f"{path} (allowed)" for path in inspection.allowed),
+            changed=tuple(change.text for change in inspection.checks)
+            or tuple(f"{path} (allowed)" for path in inspection.allowed),
             outcomes=report.outcomes,
             runs=(here.on(Tree.HERE, "; ".join(found) or exit_text(result)),),
         )
@@ -293,7 +292,8 @@ class Examiner:
                 raise AskError(question, files)
         shown = green is not True
         new_tests = bool(files) or inspection.tests_inside
-        if (green or vacuous) and (case.here.reported or case.before.outcomes) and new_tests:
+        known = case.here.reported or case.before.outcomes or not case.is_linter
+        if (green or vacuous) and known and new_tests:
             base = await self._run_on(inspection.claim, command, changed=inspection.product)
             noticed = noticing(case.here, base)
             if noticed and not case.here.reported:
@@ -312,11 +312,14 @@ class Examiner:
     async def _still_notice(self, case: Case, tree: str) -> bool:
         """Return whether tests with other values fail as without the work: the product can print outcomes of tests, and end them."""
         before, here = case.before.outcomes or {}, case.here
-        other = await asyncio.to_thread(Altered(self._base, case.inspection).with_other_values)
+        silent, altered = not here.report.outcomes, Altered(self._base, case.inspection)
+        other = await asyncio.to_thread(altered.with_other_values, new=silent)
         less = here.report.failing or reports.weaknesses(before, here.report)
         if not other or less or here.result.seconds > _QUICK:
             return False
         run = (case.command, case.limit_seconds, other)
+        if silent:
+            return bool((await self._run_on(case.inspection.claim, *run)).result.exit_code)
         then, now = [await self._run_on(one, *run) for one in (case.inspection.base, tree)]
         failing = {*then.report.failing}
         return bool(
@@ -466,7 +469,10 @@ class Examiner:
                 del runs[1:-1]
                 return {"shown": False}
             question = f"`{command}` passes only with the changes to {shortlist(files, MOST_SHOWN)} ({lost})"
-            raise AskError(question, files, for_person=inspection.has_compiled)
+            kinds = {
+                (c.side, c.kind) for c in inspection.changes
+            }  # no reviewer can read what is compiled
+            raise AskError(question, files, for_person=(Side.ENVIRONMENT, "changed") in kinds)
         if outputs := await asyncio.to_thread(self.tree.written):
             for build in builds(task.full_text, self._root):
                 if built := await self._built(build, case):
@@ -486,13 +492,11 @@ class Examiner:
         command, _, _, before, inspection = case
         if missing := await asyncio.to_thread(self.tree.missing, there.result.tail):
             lost = f"{lost}; {missing} is missing there"
-        if before.green and command not in self._only_here:
+        if before.green:
             base = await self._run_on(inspection.base, command)
             if lost_tests(base, base, before, inspection) or base.result.exit_code != 0:
-                self._only_here[command] = base.on(Tree.BEFORE, lost)
-        if known := self._only_here.get(command):
-            runs.append(known)
-            return {"shown": False, "place": Place.ONLY_HERE}
+                runs.append(base.on(Tree.BEFORE, lost))
+                return {"shown": False, "place": Place.ONLY_HERE}
         raise AskError(f"`{command}` passes only in place, not in a clean tree ({lost})")
 
     async def _built(self, build: str, case: Case) -> Ran | None:

@@ -210,6 +210,8 @@ def lost_tests(here: Ran, there: Ran, before: Before, inspection: Inspection) ->
 def noticing(here: Ran, base: Ran) -> tuple[str, ...]:
     then = base.report.outcomes
     missing = base.result.exit_code != 0
+    if not here.report.outcomes:
+        return ("the check",) if base.result.exit_code else ()
     return tuple(
         name
         for name in passed_in(here.report.outcomes)

@@ -113,11 +113,6 @@ class Inspection(Model):
         return tuple(path for path in held if path not in self.written) or held
 
     @property
-    def has_compiled(self) -> bool:
-        """Whether a compiled file changed, whose meaning no reviewer can read."""
-        return any(c.side is Side.ENVIRONMENT and c.kind == "changed" for c in self.changes)
-
-    @property
     def not_allowed(self) -> tuple[ChangedFile, ...]:
         return tuple(c for c in self.checks if not self.only_adds(c))
 
@@ -128,10 +123,6 @@ class Inspection(Model):
     @staticmethod
     def only_adds(change: ChangedFile) -> bool:
         return change.kind == "new" and is_test_file(change.path)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(change.text for change in self.checks)
 
     @property
     def suppressing(self) -> tuple[ChangedFile, ...]:
