@@ -219,8 +219,8 @@ class JudgeTree(PlacedTree):
         # uv must not sync the environment: that would install the tree, or fail offline.
         found = {"UV_NO_SYNC": "1"} if venv.is_dir() and (self.project / "uv.lock").exists() else {}
         if self._confined:
-            return found | keeping_bytecode(_BYTECODE)
-        found |= keeping_bytecode(self._bytecode) | {"PWD": str(self.root)}
+            return found | {"PYTHONPYCACHEPREFIX": str(_BYTECODE)}
+        found |= {"PYTHONPYCACHEPREFIX": str(self._bytecode), "PWD": str(self.root)}
         if venv.is_dir():
             found["UV_PROJECT_ENVIRONMENT"] = str(venv)
         paths = dict.fromkeys(
@@ -400,11 +400,6 @@ class JudgeTree(PlacedTree):
         for shared in index.parent.glob("sharedindex.*"):
             shutil.copyfile(shared, own / shared.name)
         yield objects.resolve(), place / ".git/persons-objects", False
-
-
-def keeping_bytecode(place: Path) -> dict[str, str]:
-    """Return the variables with which Python keeps bytecode here; without any, each run would compile everything."""
-    return {"PYTHONPYCACHEPREFIX": str(place), "PYTHONDONTWRITEBYTECODE": ""}
 
 
 def clock() -> int:

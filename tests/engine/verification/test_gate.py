@@ -33,7 +33,6 @@ from ralph_tui.engine.verification.gate import (
     plan_checks,
     prose_criteria,
 )
-from ralph_tui.store.backup.mirror import mirror_of
 from tests.engine.verification.evidence.projects import UNITTEST, check_environment, write
 from tests.harness.waiting import until
 
@@ -140,16 +139,13 @@ async def test_what_a_criterion_that_runs_through_uv_shows_counts(tmp_path: Path
         return Verdict(decision="allow", command="python3 -c 'import app'")
 
     write(tmp_path, {"app.py": "x = 1\n"})
-    environment = {**check_environment(), "PYTHONDONTWRITEBYTECODE": "1"}
-    gate = gate_of(tmp_path, timeout=60, environment=environment, review=through_python)
+    gate = gate_of(tmp_path, timeout=60, environment=check_environment(), review=through_python)
     task = Task(id="a", description="Set x", verification_criteria=("$ no-such-tool",))
     gate.baseline.take("", await gate.examine_all([task]))
     await gate.begin("a", [task])
     write(tmp_path, {"app.py": "x = 2\n"})
     result = await gate.run(task, "")
     assert (result.question, result.verified) == (NOTHING_SHOWN, False)
-    assert list(mirror_of(tmp_path).glob("judge/bytecode-here/**/app.*.pyc")), "all is compiled"
-    assert not (tmp_path / "__pycache__").exists()
 
 
 class Watch:

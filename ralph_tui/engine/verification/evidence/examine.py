@@ -60,7 +60,7 @@ from ralph_tui.engine.verification.evidence.runners import (
     with_reporting,
 )
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
-from ralph_tui.engine.verification.judge_tree import JudgeTree, clock, keeping_bytecode
+from ralph_tui.engine.verification.judge_tree import JudgeTree, clock
 from ralph_tui.guard.shell.statuses import with_pipe_failures
 from ralph_tui.vcs.snapshots import Content
 
@@ -565,7 +565,7 @@ class Examiner:
         command = tree.command(check) if tree else check
         editable = await asyncio.to_thread(lambda: tuple(editable_paths(self._root)))
         bytecode = None if tree else self.tree.bytecode_here()
-        variables = keeping_bytecode(bytecode) if bytecode else {}
+        variables = {"PYTHONPYCACHEPREFIX": str(bytecode)} if bytecode else {}
         variables |= tree.variables(editable) if tree else {}
         own = join_environments(self._environment, variables)
         run = CommandRun(
