@@ -7,6 +7,7 @@ the tree has its own. In the sandbox, the tree is at the project's own path.
 
 import contextlib
 import fcntl
+import glob
 import hashlib
 import itertools
 import os
@@ -150,6 +151,8 @@ class JudgeTree(PlacedTree):
         """What no tree holds: too large, not readable, or a repository of its own."""
         self.told = False
         self._confined = False
+        self._written = ""
+        """The tree that the directory has."""
         self._since = 0
         self._environment: tuple[str, ...] = ()
         self.entered: list[str] = []
@@ -186,11 +189,21 @@ class JudgeTree(PlacedTree):
         self._confined = confined
         self._take_environment_out()
         super().write(tree)
+        self._forget_bytecode(tree)
         place = Path(os.path.realpath(self.project))
         mounts = [(self.root, place, True), *self._make_repository(place)]
         self._bytecode.mkdir(mode=0o700, exist_ok=True)
         mounts += [(self._bytecode, _BYTECODE, True), *self._bring_environment_in(place)]
         self.mounts = tuple(mounts) if confined else ()
+
+    def _forget_bytecode(self, tree: str) -> None:
+        """Remove the bytecode of changed sources: Python takes it for that of any file of the same second and size."""
+        changed = self.store.differences(self._written, tree) if self._written else ()
+        for path in (one.path for one in changed if one.path.endswith(".py")):
+            kept = Path(f"{self._bytecode}{os.path.realpath(self.cwd)}/{path}")
+            for left in kept.parent.glob(f"{glob.escape(kept.stem)}.*.pyc"):
+                left.unlink(missing_ok=True)
+        self._written = tree
 
     @property
     def cwd(self) -> Path:
