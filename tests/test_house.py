@@ -13,18 +13,18 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_262,
-    "ralph_tui/cli": 7_271,
+    "ralph_tui/cli": 7_258,
     "ralph_tui/config": 1_997,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_800,
-    "ralph_tui/engine": 21_388,
-    "ralph_tui/guard": 6_540,
-    "ralph_tui/interop": 3_205,
+    "ralph_tui/engine": 21_354,
+    "ralph_tui/guard": 6_504,
+    "ralph_tui/interop": 3_202,
     "ralph_tui/present": 6_738,
-    "ralph_tui/store": 5_526,
+    "ralph_tui/store": 5_510,
     "ralph_tui/tui": 11_853,
     "ralph_tui/vcs": 1_137,
-    "tests": 47_136,
+    "tests": 47_080,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

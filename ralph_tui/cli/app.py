@@ -15,13 +15,7 @@ from ralph_tui.cli import commands, completion, options
 from ralph_tui.cli.commands import init
 from ralph_tui.cli.completion import asked_shell, complete_for
 from ralph_tui.cli.console import discard_stdout, fail
-from ralph_tui.cli.options import (
-    Feature,
-    ProjectRoot,
-    chosen_feature,
-    examples,
-    in_project,
-)
+from ralph_tui.cli.options import Feature, ProjectRoot, chosen_feature, examples, in_project
 from ralph_tui.cli.project_lookup import chosen_project
 from ralph_tui.cli.run.mode import open_here
 from ralph_tui.domain.errors import ExitCode, RalphError

@@ -24,10 +24,7 @@ from ralph_tui.domain.plan.plan import (
 from ralph_tui.domain.plan.plan_validation import odd_id, plan_problems
 from ralph_tui.domain.sanitize import inert, one_line, without_controls
 from ralph_tui.domain.verification.check_commands import runnable_command
-from ralph_tui.domain.verification.verification import (
-    CommandCriterion,
-    Criterion,
-)
+from ralph_tui.domain.verification.verification import CommandCriterion, Criterion
 from ralph_tui.interop.formats import (
     MAX_TASKS,
     Edit,

@@ -22,21 +22,10 @@ from ralph_tui.domain.features import (
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.store import project_dir
-from ralph_tui.store.documents.documents import (
-    PLAN,
-    STATE,
-    Documents,
-    encode_document,
-)
+from ralph_tui.store.documents.documents import PLAN, STATE, Documents, encode_document
 from ralph_tui.store.documents.multi_file_commit import Move
 from ralph_tui.store.feature_choice import checked_out, feature_names
-from ralph_tui.store.io.files import (
-    explained,
-    remove_stale_temps,
-    temp_path,
-    utc_now,
-    write_atomic,
-)
+from ralph_tui.store.io.files import explained, remove_stale_temps, temp_path, utc_now, write_atomic
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock, refuse_agent
 from ralph_tui.store.project import Project

@@ -12,12 +12,7 @@ from ralph_tui.store import project_dir
 from ralph_tui.store.backup.mirror import COPIED, copy_name, has_work, mirror_of, previous_of
 from ralph_tui.store.documents import multi_file_commit
 from ralph_tui.store.feature_choice import read_list
-from ralph_tui.store.io.files import (
-    explained,
-    make_private,
-    sync_directory,
-    write_new,
-)
+from ralph_tui.store.io.files import explained, make_private, sync_directory, write_new
 from ralph_tui.store.layout import Layout, specs_folder
 from ralph_tui.store.lock import write_lock
 

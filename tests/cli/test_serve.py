@@ -10,12 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from aiohttp import (
-    ClientSession,
-    ClientWebSocketResponse,
-    CookieJar,
-    WSServerHandshakeError,
-)
+from aiohttp import ClientSession, ClientWebSocketResponse, CookieJar, WSServerHandshakeError
 
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.lock import LoopLock

@@ -17,13 +17,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.core.ports import (
-    AgentItem,
-    SessionSpec,
-    Supervisor,
-    TurnEnded,
-    TurnUsage,
-)
+from ralph_tui.engine.core.ports import AgentItem, SessionSpec, Supervisor, TurnEnded, TurnUsage
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.run.runner import run_loop
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession

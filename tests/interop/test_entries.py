@@ -20,13 +20,7 @@ from ralph_tui.interop.foreign_tasks import (
     slug,
     tasks_by_foreign_id,
 )
-from ralph_tui.interop.formats import (
-    MAX_TASKS,
-    Imported,
-    ImportOptions,
-    InteropError,
-    Source,
-)
+from ralph_tui.interop.formats import MAX_TASKS, Imported, ImportOptions, InteropError, Source
 
 SOURCE = Source("plan.json", "")
 

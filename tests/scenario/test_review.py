@@ -8,11 +8,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.backup.mirror import mirror_of
 from tests.harness.model import serving_in_process
 from tests.harness.projects import make_project, task, task_of
-from tests.harness.real_processes import (
-    marked_processes,
-    ralph_running,
-    run_ralph,
-)
+from tests.harness.real_processes import marked_processes, ralph_running, run_ralph
 from tests.harness.scenarios import scenario
 from tests.harness.waiting import until
 

@@ -14,13 +14,7 @@ from ralph_tui.present.sections.task_parts import task_parts
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.timeline.event_lines import EventPrinter
 from tests.tui import feed
-from tests.tui.conftest import (
-    Open,
-    ralph,
-    script_of,
-    toasts,
-    until,
-)
+from tests.tui.conftest import Open, ralph, script_of, toasts, until
 from tests.tui.past import past_project
 
 

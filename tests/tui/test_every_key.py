@@ -237,7 +237,7 @@ ON_PAGES: dict[str, tuple[str, str, tuple[Row, ...]]] = {
         (
             *shared("history", "demo", "demo-02"),
             Row("history.look", shows("Completed tasks")),
-            Row("history.look", shows("started")),
+            Row("history.look", shows("run of")),
             Row("history.open", opens(IterationsPage)),
         ),
     ),

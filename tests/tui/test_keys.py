@@ -10,15 +10,7 @@ from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS, EVERY, LEADS
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from tests.tui import feed
-from tests.tui.conftest import (
-    Open,
-    app_of,
-    ralph,
-    screen_text,
-    script_of,
-    toasts,
-    until,
-)
+from tests.tui.conftest import Open, app_of, ralph, screen_text, script_of, toasts, until
 
 
 def test_commands_of_one_name_lead_to_the_same() -> None:

@@ -30,13 +30,7 @@ from ralph_tui.tui.screens.pages.page import Page
 from ralph_tui.tui.screens.pages.settings import SettingsPage
 from ralph_tui.tui.screens.pages.why import WhyPage
 from tests.tui import feed
-from tests.tui.conftest import (
-    Open,
-    ralph,
-    screen_text,
-    through_the_menu,
-    until,
-)
+from tests.tui.conftest import Open, ralph, screen_text, through_the_menu, until
 from tests.tui.feed import Script
 from tests.tui.past import past_project
 

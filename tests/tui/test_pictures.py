@@ -13,17 +13,7 @@ from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.pages.history import HistoryPage
 from tests.tui.conftest import Moment, drained, ralph, screen_text, until
 from tests.tui.dialog_checks import check_foot, check_frame
-from tests.tui.pictures import (
-    DIALOGS,
-    LARGE,
-    MEDIUM,
-    PICTURES,
-    SIZES,
-    Picture,
-    Size,
-    busy,
-    told,
-)
+from tests.tui.pictures import DIALOGS, LARGE, MEDIUM, PICTURES, SIZES, Picture, Size, busy, told
 
 Compare = Callable[..., bool]
 Look = Callable[[Pilot[int]], Awaitable[None]]

@@ -9,11 +9,7 @@ from ralph_tui.engine.control.plan_edits import TaskFields
 from ralph_tui.present.board.plan_graph import graph_blocks
 from ralph_tui.present.text.glyphs import ASCII, UNICODE
 from ralph_tui.present.text.spans import plain, width_of
-from ralph_tui.tui.screens.dialogs.edit_task import (
-    FieldError,
-    TypedFields,
-    parse_fields,
-)
+from ralph_tui.tui.screens.dialogs.edit_task import FieldError, TypedFields, parse_fields
 
 
 def task(name: str, *needs: str) -> Task:

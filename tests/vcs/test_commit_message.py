@@ -7,13 +7,7 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.vcs.branches import branch_slug
-from ralph_tui.vcs.commits import (
-    MAX_MESSAGE,
-    MAX_SUBJECT,
-    after_hooks,
-    filled,
-    with_trailers,
-)
+from ralph_tui.vcs.commits import MAX_MESSAGE, MAX_SUBJECT, after_hooks, filled, with_trailers
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=200)
 

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import note, out, out_facts, out_json
-from ralph_tui.cli.options import (
-    AsJson,
-    app,
-    cost_option,
-    examples,
-    model_option,
-    yes_option,
-)
+from ralph_tui.cli.options import AsJson, app, cost_option, examples, model_option, yes_option
 from ralph_tui.cli.project_lookup import find_project, read_project
 from ralph_tui.domain.errors import RalphError
 

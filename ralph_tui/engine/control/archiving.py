@@ -9,13 +9,7 @@ from ralph_tui.domain.documents.progress_log import pending_commit_line
 from ralph_tui.domain.errors import RalphError, StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.interop.json_plans import new_prd
-from ralph_tui.store.archive import (
-    PLAN,
-    PROGRESS,
-    read_archives,
-    staged_archive,
-    write_archive,
-)
+from ralph_tui.store.archive import PLAN, PROGRESS, read_archives, staged_archive, write_archive
 from ralph_tui.store.documents.multi_file_commit import Move
 from ralph_tui.store.io.files import DamagedError, explained, read_regular
 from ralph_tui.store.io.rotation import older

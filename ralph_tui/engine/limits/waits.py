@@ -20,11 +20,7 @@ from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import End, who_stopped
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.core.project_state import wait_until_due
-from ralph_tui.engine.decisions.ask_person import (
-    answer_deadline,
-    decide,
-    decide_in_their_place,
-)
+from ralph_tui.engine.decisions.ask_person import answer_deadline, decide, decide_in_their_place
 from ralph_tui.store.project import Documents
 
 MAX_BACKOFF = timedelta(minutes=5)

@@ -102,7 +102,7 @@ class FinishedWork:
             and not (task.verification and task.verification.outcome is decided)
         ]
         own = await asyncio.to_thread(lambda: {t.id: run.gate.own_checks(t) for t in tasks})
-        now = await run.snapshots.tree()
+        now = await run.snapshots.tree() if any(own.values()) else ""
         due = {
             check.command: check
             for checks in own.values()

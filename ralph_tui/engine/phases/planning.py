@@ -26,11 +26,7 @@ from ralph_tui.engine.phases.phase_session import run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.engine.session.supervisor import Handler, SessionWork
-from ralph_tui.engine.verification.coverage import (
-    allowing_unverified,
-    uncovered,
-    uncovered_notice,
-)
+from ralph_tui.engine.verification.coverage import allowing_unverified, uncovered, uncovered_notice
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.allowed_changes import (
     allowing_check_changes,

@@ -6,13 +6,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from ralph_tui.domain.events import (
-    Event,
-    EventSink,
-    LoopFinished,
-    LoopLost,
-    LoopStarted,
-)
+from ralph_tui.domain.events import Event, EventSink, LoopFinished, LoopLost, LoopStarted
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch, PlanImporter

@@ -46,11 +46,7 @@ from ralph_tui.engine.safety.command_sandbox import (
     confine,
     remove_mount_points,
 )
-from ralph_tui.engine.safety.phase_extensions import (
-    extra_environment,
-    extra_values,
-    extras_of,
-)
+from ralph_tui.engine.safety.phase_extensions import extra_environment, extra_values, extras_of
 from ralph_tui.engine.safety.processes import (
     RUN_MARK,
     Watchdog,

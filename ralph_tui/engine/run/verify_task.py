@@ -16,11 +16,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.engine.control.undo import snapshots_of
-from ralph_tui.engine.safety.command_sandbox import (
-    CommandSandbox,
-    confine,
-    remove_mount_points,
-)
+from ralph_tui.engine.safety.command_sandbox import CommandSandbox, confine, remove_mount_points
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.baseline import Check
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, GateRules

@@ -4,12 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ralph_tui.config.settings import Settings
-from ralph_tui.config.step_settings import (
-    AGENT,
-    COMMIT,
-    after_work,
-    before_work,
-)
+from ralph_tui.config.step_settings import AGENT, COMMIT, after_work, before_work
 from ralph_tui.domain.errors import ConfigError, ExitCode
 from ralph_tui.domain.events import Notice
 from ralph_tui.domain.outcomes import LoopStatus

@@ -4,12 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ralph_tui.domain.formatting import shortlist
-from ralph_tui.domain.run.breaker import (
-    fingerprint_of,
-    reasons,
-    steady,
-    steady_name,
-)
+from ralph_tui.domain.run.breaker import fingerprint_of, reasons, steady, steady_name
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.verification import GateResult, Inputs, Receipt
 

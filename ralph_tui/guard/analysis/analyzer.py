@@ -12,15 +12,8 @@ from ralph_tui.guard.analysis.dispatch import (
     matching_ask_entries,
     refuse_endless,
 )
-from ralph_tui.guard.analysis.pipe_text import (
-    output_of,
-    stdin_after,
-)
-from ralph_tui.guard.core.constants import (
-    may_hide_command,
-    names_known_program,
-    sets_up_shell,
-)
+from ralph_tui.guard.analysis.pipe_text import output_of, stdin_after
+from ralph_tui.guard.core.constants import may_hide_command, names_known_program, sets_up_shell
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.rule_context import (
     Invocation,
@@ -30,18 +23,10 @@ from ralph_tui.guard.core.rule_context import (
 )
 from ralph_tui.guard.core.working_dirs import WorkingDirs
 from ralph_tui.guard.rules.assignments import judge_assignment, judge_subscript
-from ralph_tui.guard.rules.package_managers import (
-    ThroughUv,
-    is_tool,
-    through_uv,
-)
+from ralph_tui.guard.rules.package_managers import ThroughUv, is_tool, through_uv
 from ralph_tui.guard.rules.read_only import check_unless_reader
 from ralph_tui.guard.rules.refusals import refuse_listed
-from ralph_tui.guard.rules.secrets import (
-    judge_secret_paths,
-    judge_secret_words,
-    mentions_secrets,
-)
+from ralph_tui.guard.rules.secrets import judge_secret_paths, judge_secret_words, mentions_secrets
 from ralph_tui.guard.shell.nodes import (
     Command,
     Compound,

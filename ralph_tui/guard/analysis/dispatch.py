@@ -28,10 +28,7 @@ from ralph_tui.guard.rules.git import RULE as GIT_RULE
 from ralph_tui.guard.rules.inline_code import COMMAND_TEXT
 from ralph_tui.guard.rules.interpreters import judge_interpreter
 from ralph_tui.guard.rules.listed_programs import judge_listed
-from ralph_tui.guard.rules.package_managers import (
-    is_manager,
-    is_python,
-)
+from ralph_tui.guard.rules.package_managers import is_manager, is_python
 from ralph_tui.guard.rules.read_only import check_guarded_operands, check_unless_reader
 from ralph_tui.guard.shell.nodes import Compound, Simple, Word, literal
 

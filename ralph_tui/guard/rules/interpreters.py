@@ -4,11 +4,7 @@ import re
 
 from ralph_tui.guard.core.arguments import parse
 from ralph_tui.guard.core.programs import listed_words
-from ralph_tui.guard.core.rule_context import (
-    Invocation,
-    check_writes,
-    refuse_unreadable,
-)
+from ralph_tui.guard.core.rule_context import Invocation, check_writes, refuse_unreadable
 from ralph_tui.guard.rules.inline_code import STDIN, judge_code
 from ralph_tui.guard.rules.package_managers import is_manager, judge_module, refuse_manager
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal

@@ -5,10 +5,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from ralph_tui.guard.core.rule_context import (
-    Invocation,
-    in_directories,
-)
+from ralph_tui.guard.core.rule_context import Invocation, in_directories
 from ralph_tui.guard.rules.assignments import judge_removal
 from ralph_tui.guard.rules.listed_programs import refuse_unknown_start, run_words
 from ralph_tui.guard.rules.shells import judge_joined

@@ -6,11 +6,7 @@ from dataclasses import replace
 
 from ralph_tui.guard.core.arguments import Arguments, parse
 from ralph_tui.guard.core.programs import Program
-from ralph_tui.guard.core.rule_context import (
-    Invocation,
-    check_writes,
-    refuse_unreadable,
-)
+from ralph_tui.guard.core.rule_context import Invocation, check_writes, refuse_unreadable
 from ralph_tui.guard.rules.read_only import check_outputs
 from ralph_tui.guard.rules.shells import judge_joined
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word

@@ -5,14 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ralph_tui.domain.base import Model
-from ralph_tui.guard.shell.nodes import (
-    Command,
-    Compound,
-    Pipeline,
-    Script,
-    Simple,
-    UnreadableError,
-)
+from ralph_tui.guard.shell.nodes import Command, Compound, Pipeline, Script, Simple, UnreadableError
 from ralph_tui.guard.shell.parser import read_shell
 
 _SAYS_NOTHING = frozenset({

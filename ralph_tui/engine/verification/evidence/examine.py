@@ -54,11 +54,7 @@ from ralph_tui.engine.verification.evidence.reports import (
     go_text,
     read_reports,
 )
-from ralph_tui.engine.verification.evidence.runners import (
-    ONLY,
-    join_environments,
-    with_reporting,
-)
+from ralph_tui.engine.verification.evidence.runners import ONLY, join_environments, with_reporting
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree, clock
 from ralph_tui.guard.shell.statuses import with_pipe_failures
@@ -303,10 +299,8 @@ class Examiner:
             runs.append(base.on(Tree.BASE, found))
             shown = bool(noticed)
         if vacuous and not shown:
-            question = (
-                f"`{command}` passes only with new tests, which pass without the work as well"
-            )
-            raise AskError(question, files)
+            what = "only with new tests, which pass without the work as well"
+            raise AskError(f"`{command}` passes {what}", files)
         return shown
 
     async def _still_notice(self, case: Case, tree: str) -> bool:

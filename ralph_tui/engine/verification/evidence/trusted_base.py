@@ -42,10 +42,7 @@ from ralph_tui.engine.verification.evidence.installed_packages import (
     site_packages,
 )
 from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks, is_own_lock
-from ralph_tui.engine.verification.evidence.tests_inside import (
-    new_modules,
-    with_new_tests,
-)
+from ralph_tui.engine.verification.evidence.tests_inside import new_modules, with_new_tests
 from ralph_tui.store.backup.check_store import BASE, BaseRecord, CheckStore
 from ralph_tui.store.export_records import followed_names
 from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
