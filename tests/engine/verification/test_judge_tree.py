@@ -368,9 +368,7 @@ async def test_broken_sources_are_red_in_every_language_and_data_is_as_it_was(
     assert os.access(made.tree.root / "tool", os.X_OK)
 
 
-async def test_a_source_of_the_same_size_and_second_is_not_taken_for_the_one_before(
-    tmp_path: Path,
-) -> None:
+async def test_a_source_of_the_same_size_and_second_is_read_anew(tmp_path: Path) -> None:
     async with Place(tmp_path, {"m.py": "x = 0\n"}, confined=False).opened() as place:
         printed = ""
         for number in range(8):

@@ -275,7 +275,7 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
     return ""
 
 
-_COMPILED_SOURCE = r"[\w./+-]+\.(?:c|cc|cpp|cxx|h|hpp|m|mm|f90|o)\b"
+_COMPILED_SOURCE = r"(?<![\w./+-])[\w./+-]+\.(?:c|cc|cpp|cxx|h|hpp|m|mm|f90|o)\b"
 _SOURCES = re.compile(rf"{_COMPILED_SOURCE}(?:[\s\\]+{_COMPILED_SOURCE})*")
 
 
