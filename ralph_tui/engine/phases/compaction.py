@@ -7,14 +7,13 @@ from copy import copy
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.sanitize import inert, one_line
-from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import End, complete_end
 from ralph_tui.engine.phases.phase_session import run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets, fenced
 from ralph_tui.engine.session.spec import compaction_spec
-from ralph_tui.engine.session.supervisor import SessionWork
+from ralph_tui.engine.session.supervisor import SessionWork, Submission
 from ralph_tui.store.project import Project
 
 MAX_UNCOMPACTED = 60
@@ -25,7 +24,6 @@ MAX_INPUT_CHARS = 36_000
 
 MAX_LEARNING_CHARS = 400
 
-_MISSING = "The shorter list is missing. Submit it with ralph_submit_learnings."
 _TOO_LONG = f"a learning of more than {MAX_LEARNING_CHARS} characters; shorten it or split it"
 
 
@@ -53,22 +51,31 @@ def require_learnings(project: Project) -> None:
 
 async def compact(run: RunContext) -> End:
     """Run sessions until a shorter list is written or the run must stop."""
-    own = copy(run)
+    own, project, summary, hint = copy(run), run.project, "", ""
     own.spec_for = lambda usd: compaction_spec(run.spec_for(usd))
-    taken = await asyncio.to_thread(learnings_to_shorten, run.project)
-    compaction = _ShorterList(run.project, taken)
-    work = SessionWork(
-        prompt=_prompt(taken),
-        why="shortening the learnings",
-        missing=compaction.missing,
-        handlers={"ralph_submit_learnings": compaction.submit},
-    )
-    while True:
+    taken = await asyncio.to_thread(learnings_to_shorten, project)
+
+    async def take(given: rt.ToolInput) -> Sequence[str]:
+        nonlocal summary, hint
+        assert isinstance(given, rt.SubmitLearnings)
+        lines = [
+            f"{one.category.upper()}: {one_line(one.learning, 4_000)}" for one in given.learnings
+        ]
+        if refused := problems(taken, lines):
+            return refused
+        old = await asyncio.to_thread(project.compact_learnings, taken, lines)
+        summary = f"shortened {len(taken)} learnings to {len(lines)}"
+        hint = f"The previous log was saved as {old.relative_to(project.root)}."
+        return ()
+
+    submission = Submission("ralph_submit_learnings", "list", take)
+    why, handlers = "shortening the learnings", {submission.tool: submission.submit}
+    work = SessionWork(_prompt(taken), why, submission.missing, handlers)
+    while not submission.taken:
         end = await run.limits.reason_to_stop() or await run_session(own, work)
         if end is not None:
             return end
-        if compaction.summary:
-            return complete_end(compaction.summary, compaction.hint)
+    return complete_end(summary, hint)
 
 
 def _prompt(taken: Sequence[str]) -> str:
@@ -76,36 +83,6 @@ def _prompt(taken: Sequence[str]) -> str:
         f"# Ralph Compaction\n\n{plural(len(taken), 'learning')}, the oldest first:\n\n"
         f"{fenced(bullets([inert(line) for line in taken]))}\n"
     )
-
-
-class _ShorterList:
-    """Receives the shorter list from the model and writes it."""
-
-    def __init__(self, project: Project, taken: tuple[str, ...]) -> None:
-        self._project = project
-        self._taken = taken
-        self.summary = ""
-        self.hint = ""
-
-    async def missing(self) -> str | None:
-        return None if self.summary else _MISSING
-
-    async def submit(self, given: rt.ToolInput) -> ToolAnswer:
-        """Write the list if it is valid and shorter; otherwise return its problems."""
-        assert isinstance(given, rt.SubmitLearnings)
-        if self.summary:
-            return rt.error("The list is already written. Stop now.")
-        lines = [
-            f"{one.category.upper()}: {one_line(one.learning, 4_000)}" for one in given.learnings
-        ]
-        if refused := problems(self._taken, lines):
-            return rt.error("NOT YET:\n" + bullets(refused) + "\nSubmit the whole list again.")
-        project = self._project
-        copy = await asyncio.to_thread(project.compact_learnings, self._taken, lines)
-        self.summary = f"shortened {len(self._taken)} learnings to {len(lines)}"
-        name = copy.relative_to(project.root)
-        self.hint = f"The previous log was saved as {name}."
-        return rt.answer({"written": len(lines), "next": "Stop now."})
 
 
 def problems(taken: Sequence[str], lines: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from enum import StrEnum
 
 from ralph_tui.domain import events as ev
@@ -17,7 +18,7 @@ from ralph_tui.domain.documents.validation_report import (
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.sanitize import head, one_line
-from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
+from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.approved_content import Content, changes, result_content
@@ -26,8 +27,7 @@ from ralph_tui.engine.decisions.ask_person import clear_decision, decide
 from ralph_tui.engine.phases.opening_prompts import prompt_of_validation
 from ralph_tui.engine.phases.phase_session import run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
-from ralph_tui.engine.prompts.prompts import bullets
-from ralph_tui.engine.session.supervisor import SessionWork
+from ralph_tui.engine.session.supervisor import SessionWork, Submission
 from ralph_tui.store.project import Documents, Project
 
 MAX_SEEN = 100
@@ -207,33 +207,6 @@ async def _reset_rounds(run: RunContext) -> None:
     await run.project_state.transact(lambda docs: docs.with_state(validation_round=0))
 
 
-class _ReportReceiver:
-    """Accepts the model's report once it covers every criterion of the specs."""
-
-    def __init__(self, report: ValidationReport, specs: tuple[Spec, ...]) -> None:
-        self.report: ValidationReport | None = None
-        self._checks_only = report
-        self._specs = specs
-
-    async def missing(self) -> str | None:
-        return None if self.report else "The report is missing. Submit it with ralph_submit_report."
-
-    def findings(self) -> int:
-        return len(self.report.failures()) if self.report else 0
-
-    async def submit(self, given: rt.ToolInput) -> ToolAnswer:
-        assert isinstance(given, rt.SubmitReport)
-        if problems := report_problems(given.specs, self._specs):
-            return rt.error("NOT YET:\n" + bullets(problems) + "\nSubmit the whole report again.")
-        found = {
-            "specs": tuple(given.specs),
-            "summary": given.summary,
-            "observations": tuple(given.observations),
-        }
-        self.report = self._checks_only.model_copy(update=found)
-        return rt.answer({"accepted": True, "next": "Stop now."})
-
-
 async def _report(run: RunContext, number: int) -> ValidationReport | End:
     specs = tuple(
         spec for spec in await asyncio.to_thread(run.project.request_specs) if spec.criteria
@@ -242,9 +215,20 @@ async def _report(run: RunContext, number: int) -> ValidationReport | End:
     report = ValidationReport(round=number, created_at=run.clock(), checks=checks.receipts)
     if not specs:
         return report
-    receiver = _ReportReceiver(report, specs)
     images = ValidationImages(run.project, number)
-    while receiver.report is None:
+
+    async def take(given: rt.ToolInput) -> Sequence[str]:
+        nonlocal report
+        assert isinstance(given, rt.SubmitReport)
+        problems = report_problems(given.specs, specs)
+        if not problems:
+            report = report.model_copy(
+                update={name: tuple(v) if isinstance(v, list) else v for name, v in given}
+            )
+        return problems
+
+    submission = Submission("ralph_submit_report", "report", take)
+    while not submission.taken:
         end = await run.limits.reason_to_stop()
         if end is not None:
             return end
@@ -253,12 +237,12 @@ async def _report(run: RunContext, number: int) -> ValidationReport | End:
                 prompt_of_validation, run.project, run.docs, report, specs
             ),
             why=f"round {number}: checking the result against the specs",
-            missing=receiver.missing,
-            handlers={"ralph_submit_report": receiver.submit},
+            missing=submission.missing,
+            handlers={submission.tool: submission.submit},
             on_output=images.take,
-            findings=receiver.findings,
+            findings=lambda: len(report.failures()),
         )
         end = await run_session(run, work)
         if end is not None:
             return end
-    return receiver.report.model_copy(update={"seen": images.seen})
+    return report.model_copy(update={"seen": images.seen})

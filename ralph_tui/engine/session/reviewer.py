@@ -6,6 +6,7 @@ Python checks that the lines it quotes exist. The result is "reviewed", never "v
 
 import asyncio
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from ralph_tui.domain.documents.questions import Permission
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.permissions import NOBODY, Ruling
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer, ToolCall, Verdict
-from ralph_tui.domain.verification.review import CriterionReview, Review, review_problems
+from ralph_tui.domain.tool_calls import ALLOW, ToolCall, Verdict
+from ralph_tui.domain.verification.review import Review, review_problems
 from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AgentSession, TurnEnded, TurnUsage
@@ -23,7 +24,7 @@ from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt
 from ralph_tui.engine.session.spec import READ_TOOLS, review_spec
-from ralph_tui.engine.session.supervisor import Handler, SessionWork, WorkSupervisor
+from ralph_tui.engine.session.supervisor import SessionWork, Submission, WorkSupervisor
 from ralph_tui.engine.verification.judge_tree import PlacedTree
 
 MOST_DIFF = 60_000
@@ -35,41 +36,6 @@ REVIEWER = "reviewer"
 """The `parent_id` in the events of the reviewer's tool calls."""
 
 
-@dataclass
-class _Submission:
-    """Accepts the reviewer's verdicts if their quotes are in the files."""
-
-    criteria: tuple[str, ...]
-    directory: Path
-    task_text: str
-    verdicts: tuple[CriterionReview, ...] = ()
-    summary: str = ""
-
-    async def missing(self) -> str | None:
-        return None if self.verdicts else f"The review is missing. Submit it with {SUBMIT}."
-
-    async def submit(self, review: rt.ToolInput) -> ToolAnswer:
-        assert isinstance(review, rt.SubmitReview)
-        return await asyncio.to_thread(self._accept, review)
-
-    def _accept(self, review: rt.SubmitReview) -> ToolAnswer:
-        problems = review_problems(review.criteria, self.criteria, self._read, self.task_text)
-        if problems:
-            return rt.error(f"NOT YET:\n{bullets(problems)}\nSubmit the whole review again.")
-        self.verdicts = tuple(sorted(review.criteria, key=lambda verdict: verdict.number))
-        self.summary = review.summary
-        return rt.answer({"accepted": True, "next": "Stop now."})
-
-    def _read(self, name: str) -> str | None:
-        path = self.directory / name
-        if not is_inside(path, self.directory):
-            return None
-        try:
-            return path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return None
-
-
 def is_inside(path: Path, directory: Path) -> bool:
     return path.resolve().is_relative_to(directory.resolve())
 
@@ -77,19 +43,19 @@ def is_inside(path: Path, directory: Path) -> bool:
 class ReviewSupervisor(WorkSupervisor):
     """Lets a reviewer read its copy of the project and submit its review, and nothing else."""
 
-    def __init__(self, run: RunContext, submission: _Submission) -> None:
-        handlers: dict[str, Handler] = {SUBMIT: submission.submit}
+    def __init__(self, run: RunContext, submission: Submission, directory: Path) -> None:
+        handlers = {submission.tool: submission.submit}
         super().__init__(run, SessionWork("", "", submission.missing, handlers))
-        self._submission = submission
+        self._directory = directory
 
     async def review_tool(self, call: ToolCall) -> Verdict:
         if call.name == f"mcp__ralph__{SUBMIT}":
             return ALLOW
         named = call.input.get("file_path") or call.input.get("path") or "."
-        place = self._submission.directory / str(named)
         pattern = str(call.input.get("pattern", "")) if call.name == "Glob" else ""
         leaves = pattern.startswith(("/", "~")) or ".." in Path(pattern).parts
-        if call.name in READ_TOOLS and not leaves and is_inside(place, self._submission.directory):
+        is_read = call.name in READ_TOOLS and not leaves
+        if is_read and is_inside(self._directory / str(named), self._directory):
             return ALLOW
         return Verdict(
             decision="deny",
@@ -123,18 +89,17 @@ async def review_claim(
     """
     model = run.settings.models.review or run.settings.models.primary
     run.emit(ev.ReviewStarted(task_id=task.id, criteria=criteria, model=model))
+    review = Review(criteria=criteria, model=model)
     tree = PlacedTree(run.project.root, "review")
     try:
         before = run.gate.base.began(task.id)
         changes = await asyncio.to_thread(_freeze, tree, before, gate.rests_on, others)
-        submission = _Submission(criteria, tree.root.resolve(), task.full_text)
-        prompt = _prompt(task, criteria, gate, changes)
-        review = await _ReviewSession(run, meter, submission).review(prompt)
+        session = _ReviewSession(run, meter, tree.root.resolve(), task, review)
+        review = await session.run_turn(_prompt(task, criteria, gate, changes))
     except SetupError as error:
-        review = Review(criteria=criteria, failure=error.message)
+        review = review.model_copy(update={"failure": error.message})
     finally:
         tree.close()
-    review = review.model_copy(update={"model": model})
     run.emit(ev.ReviewFinished(task_id=task.id, review=review))
     return review
 
@@ -163,16 +128,17 @@ class _ReviewSession:
 
     run: RunContext
     meter: UsageMeter
-    submission: _Submission
-    usd: float = 0.0
+    directory: Path
+    task: Task
+    review: Review
     tokens: int = 0
-    requests: int = 0
     over: bool = False
 
-    async def review(self, prompt: str) -> Review:
-        run, submission = self.run, self.submission
-        spec = review_spec(run.spec_for(math.inf), submission.directory, run.settings)
-        session = await run.agent.open(spec, ReviewSupervisor(run, submission))
+    async def run_turn(self, prompt: str) -> Review:
+        run = self.run
+        spec = review_spec(run.spec_for(math.inf), self.directory, run.settings)
+        submission = Submission(SUBMIT, "review", self._take)
+        session = await run.agent.open(spec, ReviewSupervisor(run, submission, self.directory))
         try:
             async with asyncio.timeout(run.settings.phases.building.iteration_timeout_seconds):
                 ended = await self._turn(session, prompt)
@@ -180,14 +146,30 @@ class _ReviewSession:
             ended = TurnEnded(interrupted=True)
         finally:
             await asyncio.shield(session.close())
-        return Review(
-            criteria=submission.criteria,
-            verdicts=submission.verdicts,
-            summary=submission.summary,
-            failure="" if submission.verdicts else self._failure_reason(ended),
-            cost_usd=self.usd,
-            requests=self.requests,
-        )
+        failure = "" if self.review.verdicts else self._failure_reason(ended)
+        return self.review.model_copy(update={"failure": failure})
+
+    async def _take(self, given: rt.ToolInput) -> Sequence[str]:
+        """Accept the verdicts if their quotes are in the files."""
+        assert isinstance(given, rt.SubmitReview)
+        known, text = self.review.criteria, self.task.full_text
+        problems = await asyncio.to_thread(review_problems, given.criteria, known, self._read, text)
+        if not problems:
+            verdicts = tuple(sorted(given.criteria, key=lambda verdict: verdict.number))
+            self._change(verdicts=verdicts, summary=given.summary)
+        return problems
+
+    def _change(self, **changes: object) -> None:
+        self.review = self.review.model_copy(update=changes)
+
+    def _read(self, name: str) -> str | None:
+        path = self.directory / name
+        if not is_inside(path, self.directory):
+            return None
+        try:
+            return path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
 
     async def _turn(self, session: AgentSession, prompt: str) -> TurnEnded:
         ended = TurnEnded()
@@ -208,11 +190,11 @@ class _ReviewSession:
         return ended
 
     async def _count(self, usage: TurnUsage) -> None:
-        more = max(0.0, usage.session_cost_usd - self.usd)
+        more = max(0.0, usage.session_cost_usd - self.review.cost_usd)
         tokens = usage.session_tokens - self.tokens
-        requests = usage.session_requests - self.requests
-        self.usd += more
-        self.tokens, self.requests = usage.session_tokens, usage.session_requests
+        requests = usage.session_requests - self.review.requests
+        self._change(cost_usd=self.review.cost_usd + more, requests=usage.session_requests)
+        self.tokens = usage.session_tokens
         self.meter.limits = self.run.settings.safety.cost_limits
         now = self.run.clock()
         self.run.emit(self.meter.add_cost(more))

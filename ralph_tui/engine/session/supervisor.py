@@ -1,6 +1,6 @@
 """Supervise an agent session: judge its tool calls, decide when a turn ends, and remind the model."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -18,6 +18,7 @@ from ralph_tui.engine.decisions.ask_person import QuestionChannel
 from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.limits.rate_limiter import RateLimiter
 from ralph_tui.engine.prompts import tool_schemas as rt
+from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.engine.prompts.subagents import SubAgentRules
 from ralph_tui.engine.safety.agents_md_guard import AgentsMdGuard
 from ralph_tui.engine.session.learnings import record_learning
@@ -130,6 +131,28 @@ class SessionSupervisor(Supervisor):
         return AfterTool(note="\n".join(filter(None, (wrap_up, *self.notes(call)))))
 
 
+@dataclass
+class Submission:
+    """A result that the model submits with one tool, once; `take` keeps it, or returns its problems."""
+
+    tool: str
+    what: str
+    take: Callable[[rt.ToolInput], Awaitable[Sequence[str]]]
+    taken: bool = False
+
+    async def missing(self) -> str | None:
+        return None if self.taken else f"The {self.what} is missing. Submit it with {self.tool}."
+
+    async def submit(self, given: rt.ToolInput) -> ToolAnswer:
+        if self.taken:
+            return rt.error(f"The {self.what} is already accepted. Stop now.")
+        if problems := await self.take(given):
+            again = f"Submit the whole {self.what} again."
+            return rt.error(f"NOT YET:\n{bullets(problems)}\n{again}")
+        self.taken = True
+        return rt.answer({"accepted": True, "next": "Stop now."})
+
+
 @dataclass(frozen=True)
 class SessionWork:
     """What a session without a task works on, in a phase or a step.
@@ -178,7 +201,7 @@ class WorkSupervisor(SessionSupervisor):
         if isinstance(given, ToolAnswer):
             return given
         if (handler := self._handlers.get(name)) is None:
-            return rt.error(f"{type(given).__name__} is not used here.")
+            return rt.error(f"{name} is not used here.")
         return await handler(given)
 
     async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
