@@ -24,11 +24,8 @@ from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.decisions.permission_questions import (
-    CallPermissions,
-    permission_of,
-    withdraw_stale_questions,
-)
+from ralph_tui.engine.decisions.ask_person import withdraw_open_questions
+from ralph_tui.engine.decisions.permission_questions import CallPermissions, permission_of
 from ralph_tui.store.project import Documents, Project
 from tests.harness.run_parts import PartialRun
 
@@ -140,7 +137,7 @@ async def test_what_a_dead_run_asked_is_not_asked_by_the_next(tmp_path: Path) ->
     async with supervisor(tmp_path) as d:
         waiting = asyncio.create_task(d.permitting.permit(TOUCH))
         await d.asked(1)
-        await withdraw_stale_questions(d.project_state, Phase.BUILDING)
+        await withdraw_open_questions(d.project_state, Phase.BUILDING)
         assert not (await waiting).allowed
         assert d.project_state.docs.questions.open() == ()
 

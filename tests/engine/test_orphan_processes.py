@@ -2,19 +2,25 @@
 
 import asyncio
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from ralph_tui.config.settings import Settings
 from ralph_tui.domain.documents.questions import Answer
 from ralph_tui.domain.events import Event, NobodyAnswered, Notice
 from ralph_tui.domain.project_state import StopMode
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.safety import processes
-from ralph_tui.engine.safety.processes import END, OrphanProcess, settle_orphans
+from ralph_tui.engine.decisions import ask_person
+from ralph_tui.engine.decisions.ask_person import END, settle_orphans
+from ralph_tui.engine.safety.processes import OrphanProcess
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
+from tests.harness.run_parts import PartialRun
 from tests.harness.waiting import until
 
 LEFT = OrphanProcess(pid=1, run_id="r", command="sleep 9")
@@ -28,9 +34,19 @@ def stopping(docs: Documents) -> Documents:
 def one_left(monkeypatch: pytest.MonkeyPatch) -> list[OrphanProcess]:
     """Find one process of a dead run, and collect what is ended instead of ending it."""
     ended: list[OrphanProcess] = []
-    monkeypatch.setattr(processes, "find_orphans", lambda _: (LEFT,))
-    monkeypatch.setattr(processes, "end_orphans", ended.extend)
+    monkeypatch.setattr(ask_person, "end_orphans", ended.extend)
     return ended
+
+
+def run_of(project_state: ProjectState, told: list[Event], seconds: float) -> RunContext:
+    run = PartialRun(
+        project_state=project_state,
+        emit=told.append,
+        request=RunRequest(interactive=True),
+        settings=Settings.model_validate({"limits": {"ask_timeout_seconds": seconds}}),
+        clock=utc_now,
+    )
+    return cast("RunContext", run)
 
 
 @pytest.mark.parametrize("stops", [False, True])
@@ -42,10 +58,7 @@ async def test_the_question_stands_until_it_is_answered_or_the_loop_is_to_stop(
     told: list[Event] = []
     project_state = ProjectState(project, told.append)
     await project_state.open()
-    request = RunRequest(interactive=True)
-    settling = asyncio.create_task(
-        settle_orphans(project.root, project_state, told.append, request, timeout_seconds=0)
-    )
+    settling = asyncio.create_task(settle_orphans(run_of(project_state, told, 0), (LEFT,)))
     await until(lambda: bool(project_state.docs.questions.open()), what="the question")
     (asked,) = project_state.docs.questions.open()
     project.layout.questions.unlink()  # nobody could answer, and nobody has said no
@@ -74,11 +87,8 @@ async def test_a_run_that_nobody_answers_in_time_stops_and_ends_nothing(
     told: list[Event] = []
     project_state = ProjectState(project, told.append)
     await project_state.open()
-    request = RunRequest(interactive=True)
     async with asyncio.timeout(20):
-        await settle_orphans(
-            project.root, project_state, told.append, request, timeout_seconds=0.05
-        )
+        await settle_orphans(run_of(project_state, told, 0.05), (LEFT,))
     assert ended == []
     state = project_state.docs.state
     assert (state.stop, state.unanswered) == (StopMode.NOW, True)

@@ -71,14 +71,14 @@ async def test_what_cannot_be_put_away_leaves_nothing_else_behind(
 UNREADABLE = StoreError("questions.json cannot be read.", "Look at it.")
 
 
-@pytest.mark.parametrize("what", ["withdraw_stale_questions", "settle_orphans"])
+@pytest.mark.parametrize("what", ["withdraw_open_questions", "find_orphans"])
 async def test_a_run_that_began_has_a_last_word_whatever_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     root = make_project(tmp_path, [task("a", status="complete")])
     told: list[Event] = []
 
-    async def breaks(*_: object) -> None:
+    def breaks(*_: object) -> None:
         raise UNREADABLE
 
     monkeypatch.setattr(runner, what, breaks)

@@ -124,13 +124,6 @@ class QuestionLog(Record):
     def answering(self, question_id: str, answer: Answer, when: Timestamp) -> "QuestionLog":
         return self.changing(question_id, answer=answer, answered_at=when)
 
-    def withdrawing_open(self) -> "QuestionLog":
-        """Return a copy in which all open questions are withdrawn, because their sessions are gone."""
-        log = self
-        for question in self.open():
-            log = log.changing(question.id, withdrawn=True)
-        return log
-
     def find(self, question_id: str) -> AskedQuestion | None:
         return next((q for q in self.questions if q.id == question_id), None)
 

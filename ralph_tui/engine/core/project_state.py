@@ -7,21 +7,18 @@ would undo what another program has changed meanwhile.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Literal, TypeVar
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter, minus
-from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EventSink
-from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import REASONED, Approval, RalphState, StopMode
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
-from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.plan_edits import by_hand
 from ralph_tui.engine.control.plan_export import FollowedExports
 from ralph_tui.store.documents.documents import InvalidDocumentError, Returning
@@ -343,104 +340,6 @@ async def unless(
         if not running.done():
             running.cancel()
             await asyncio.wait([running])
-
-
-Questions = tuple[AskedQuestion, ...]
-
-
-async def wait_until_due(
-    project_state: ProjectState, clock: Callable[[], datetime], due: datetime | None
-) -> bool:
-    """Wait until a document changes or the clock must be read again; return whether it is past `due`."""
-    if due is None:
-        await project_state.wait_changed()
-        return False
-    left = (due - clock()).total_seconds()
-    if left > 0:
-        await project_state.wait_changed_within(left)
-    return clock() >= due
-
-
-async def answered(
-    project_state: ProjectState,
-    asked: Questions,
-    clock: Callable[[], datetime],
-    *,
-    gives_up: Callable[[], bool] = lambda: False,
-) -> Questions:
-    """Ask, and return the questions once all are answered or the wait is over.
-
-    Args:
-        asked: The questions, with one time until which to wait; those already answered are not asked again.
-        gives_up: Returns whether to stop waiting.
-    """
-    due = asked[0].expires_at
-    await ask(project_state, asked)
-    while True:
-        log = project_state.docs.questions
-        asked = tuple(log.find(question.id) or question for question in asked)
-        if gives_up() or not any(question.is_open for question in asked):
-            return asked
-        if lost := [question for question in asked if log.find(question.id) is None]:
-            await ask(project_state, lost)  # their file was lost
-        elif await wait_until_due(project_state, clock, due):
-            log = project_state.docs.questions
-            return tuple(log.find(question.id) or question for question in asked)
-
-
-async def answer_to(
-    project_state: ProjectState,
-    emit: EventSink,
-    asked: AskedQuestion,
-    clock: Callable[[], datetime],
-    seconds: float,
-    gives_up: Callable[[], bool] = lambda: False,
-) -> AskedQuestion:
-    """Ask one question and return it as it was left; the run stops if nobody answers in time.
-
-    Args:
-        seconds: How long to wait for an answer; 0 for no limit.
-    """
-    expires = asked.asked_at + timedelta(seconds=seconds) if seconds else None
-    asked = asked.model_copy(update={"expires_at": expires})
-    (then,) = await answered(project_state, (asked,), clock, gives_up=gives_up)
-    if then.is_open and not gives_up():
-        await stop_unanswered(project_state, emit, then, seconds)
-    return then
-
-
-async def ask(project_state: ProjectState, asked: Sequence[AskedQuestion]) -> None:
-    """Write questions to disk; those already there stay unchanged."""
-
-    def change(docs: Documents) -> Documents:
-        new = [question for question in asked if docs.questions.find(question.id) is None]
-        return docs.replacing(questions=docs.questions.asking(new))
-
-    await project_state.transact(change)
-
-
-async def withdraw(project_state: ProjectState, question_id: str) -> None:
-    def change(docs: Documents) -> Documents:
-        return docs.replacing(questions=docs.questions.changing(question_id, withdrawn=True))
-
-    await project_state.transact(change)
-
-
-async def stop_unanswered(
-    project_state: ProjectState, emit: EventSink, asked: AskedQuestion, seconds: float
-) -> None:
-    """Stop the run because nobody answered a question in time, and withdraw the question."""
-    about = one_line(asked.question.question, 200)
-    emit(ev.NobodyAnswered(about=about, seconds=seconds))
-
-    def change(docs: Documents) -> Documents:
-        log = docs.questions.changing(asked.id, withdrawn=True)
-        why = f"no answer in {duration(seconds)}: {about}"
-        return docs.with_state(stop=StopMode.NOW, stop_why=why, unanswered=True).replacing(
-            questions=log
-        )
-
-    await project_state.transact(change)
 
 
 def _breaker_words(before: CircuitBreaker, after: CircuitBreaker) -> str:

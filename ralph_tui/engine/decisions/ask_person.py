@@ -4,12 +4,19 @@ The screen, `ralph answer` in another terminal and a file of prepared answers al
 document, so a crash loses no question and every answer reaches its question.
 """
 
+import asyncio
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
+from ralph_tui.domain.documents.questions import (
+    Answer,
+    AskedQuestion,
+    GivenAnswers,
+    Option,
+    Question,
+)
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.project_state import (
     DECISIONS,
@@ -24,7 +31,8 @@ from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.approved_content import Content, changes
 from ralph_tui.engine.core.outcome import End, interrupted_end, waiting_end
 from ralph_tui.engine.core.ports import QuestionReply
-from ralph_tui.engine.core.project_state import answered, ask, wait_until_due
+from ralph_tui.engine.core.project_state import ProjectState
+from ralph_tui.engine.safety.processes import HOW_TO_END, OrphanProcess, described, end_orphans
 from ralph_tui.store.project import Documents
 
 UNSEEN = "--yes"
@@ -38,6 +46,9 @@ NOBODY = (
 NOT_NOW = "Nobody can answer now. Stop here: another session continues with the answer."
 
 DECLINED = "The person declines to answer; decide yourself and record the assumption in the spec."
+
+
+NO_ANSWERS = GivenAnswers()
 
 
 class QuestionChannel:
@@ -64,40 +75,149 @@ class QuestionChannel:
         if len(questions) > self.left:
             text = f"Only {self.left} of {self._most} questions are left in this phase. "
             return QuestionReply(refused=text + "Ask fewer, or decide and record the assumption.")
-        batch = self._batch(questions)
+        batch = _questions(self._run, questions, self._run.phase, self._run.request.answers)
         if not self._run.request.interactive and any(asked.is_open for asked in batch):
-            await ask(self._run.project_state, batch)
+            await _write(self._run, batch)
             self.unanswered = tuple(asked for asked in batch if asked.is_open)
             return QuestionReply(refused=NOT_NOW)
         self.waiting = True
         try:
-            replies = await answered(self._run.project_state, batch, self._run.clock)
+            replies = await _answered(self._run, batch)
         finally:
             self.waiting = False
         if left := tuple(question for question in replies if question.is_open):
             self.unanswered = left
-            report_no_answer(self._run, f"{left[0].question.question}")
+            report_no_answer(self._run, left[0].question.question)
             return QuestionReply(refused=NOT_NOW)
         return QuestionReply(answers={q.question.question: _answer_text(q) for q in replies})
 
-    def _batch(self, questions: tuple[Question, ...]) -> tuple[AskedQuestion, ...]:
-        batch, now = uuid.uuid4().hex[:8], self._run.clock()
-        expires = answer_deadline(self._run, now) if self._run.request.interactive else None
 
-        def stored(number: int, question: Question) -> AskedQuestion:
-            answer = self._run.request.answers.to(question)
-            return AskedQuestion(
-                id=f"q-{batch}-{number}",
-                batch=batch,
-                phase=self._run.phase,
-                question=question,
-                asked_at=now,
-                expires_at=expires,
-                answer=answer,
-                answered_at=now if answer else None,
-            )
+Questions = tuple[AskedQuestion, ...]
 
-        return tuple(stored(number, question) for number, question in enumerate(questions, 1))
+
+def _questions(
+    run: RunContext, asked: Sequence[Question], phase: Phase, given: GivenAnswers
+) -> Questions:
+    """Return new questions with one deadline; those that are answered already are not asked."""
+    batch, now = uuid.uuid4().hex[:8], run.clock()
+    new = AskedQuestion(
+        id="",
+        batch=batch,
+        phase=phase,
+        question=asked[0],
+        asked_at=now,
+        expires_at=answer_deadline(run, now) if run.request.interactive else None,
+    )
+    named = ((f"q-{batch}-{n}", one, given.to(one)) for n, one in enumerate(asked, 1))
+    return tuple(
+        new.model_copy(
+            update={"id": i, "question": q, "answer": a, "answered_at": now if a else None}
+        )
+        for i, q, a in named
+    )
+
+
+async def _write(run: RunContext, asked: Questions) -> None:
+    """Write questions to disk; those already there stay unchanged."""
+
+    def change(docs: Documents) -> Documents:
+        new = [question for question in asked if docs.questions.find(question.id) is None]
+        return docs.replacing(questions=docs.questions.asking(new))
+
+    await run.project_state.transact(change)
+
+
+async def _answered(
+    run: RunContext, asked: Questions, gives_up: Callable[[], bool] = lambda: False
+) -> Questions:
+    """Ask, and return the questions once all are answered, their time is over or the asker `gives_up`."""
+    due = asked[0].expires_at
+    await _write(run, asked)
+    while True:
+        log = run.docs.questions
+        asked = tuple(log.find(question.id) or question for question in asked)
+        if gives_up() or not any(question.is_open for question in asked):
+            return asked
+        if any(log.find(question.id) is None for question in asked):
+            await _write(run, asked)  # their file was lost
+        elif await wait_until_due(run, due):
+            log = run.docs.questions
+            return tuple(log.find(question.id) or question for question in asked)
+
+
+async def wait_until_due(run: RunContext, due: datetime | None) -> bool:
+    """Wait until a document changes or the clock must be read again; return whether it is past `due`."""
+    if due is None:
+        await run.project_state.wait_changed()
+        return False
+    left = (due - run.clock()).total_seconds()
+    if left > 0:
+        await run.project_state.wait_changed_within(left)
+    return run.clock() >= due
+
+
+async def ask_alone(
+    run: RunContext,
+    question: Question,
+    *,
+    phase: Phase,
+    given: GivenAnswers = NO_ANSWERS,
+    gives_up: Callable[[], bool] = lambda: False,
+    **more: object,
+) -> Answer | None:
+    """Ask a question that matters only now, and return the answer; the run stops if nobody answers in time."""
+    asked = tuple(q.model_copy(update=more) for q in _questions(run, (question,), phase, given))
+    is_late = False
+
+    def withdrawn(docs: Documents) -> Documents:
+        log = docs.questions.changing(asked[0].id, withdrawn=True)
+        if is_late:
+            seconds = duration(run.settings.limits.ask_timeout_seconds)
+            why = f"no answer in {seconds}: {one_line(question.question, 200)}"
+            docs = docs.with_state(stop=StopMode.NOW, stop_why=why, unanswered=True)
+        return docs.replacing(questions=log)
+
+    try:
+        (then,) = await _answered(run, asked, gives_up)
+    except asyncio.CancelledError:  # the turn was interrupted, or the CLI is gone
+        await run.project_state.transact(withdrawn)
+        raise
+    if then.is_open:
+        if is_late := not gives_up():
+            report_no_answer(run, question.question)
+        await run.project_state.transact(withdrawn)
+    return then.answer
+
+
+END, LEAVE = "End them", "Leave them"
+
+
+async def settle_orphans(run: RunContext, orphans: tuple[OrphanProcess, ...]) -> None:
+    """End what a run that died left running, if the person agrees; without one it is only reported."""
+    sentence, ends = described(orphans), run.request.assume_yes
+    if not ends and not run.request.answerable:
+        run.emit(ev.Notice(level="warning", text=f"{sentence} {HOW_TO_END}"))
+        return
+    if not ends:
+        question = Question(
+            question=f"{sentence} End them before the loop starts?",
+            header="Leftovers",
+            options=(
+                Option(label=END, description="They could change files during the new run."),
+                Option(label=LEAVE, description="They keep running."),
+            ),
+        )
+        answer = await ask_alone(
+            run,
+            question,
+            phase=Phase.BUILDING,
+            given=run.request.answers,
+            gives_up=lambda: run.docs.state.stop is not StopMode.NONE,
+        )
+        ends = answer is not None and END in answer.labels
+    if ends:
+        await asyncio.to_thread(end_orphans, orphans)
+    run.emit(ev.Notice(text=f"{sentence} {'Ended.' if ends else 'Left running.'}"))
 
 
 def _answer_text(question: AskedQuestion) -> str:
@@ -138,15 +258,19 @@ def waiting_for_approval(kind: ApprovalKind) -> End:
     )
 
 
-async def withdraw_open_questions(run: RunContext) -> None:
-    """Withdraw the open questions of an ended session; the next session asks them again."""
+async def withdraw_open_questions(
+    project_state: ProjectState, phase: Phase = Phase.BUILDING
+) -> None:
+    """Withdraw the open questions of an ended session, except those that discovery asks again itself."""
 
     def change(docs: Documents) -> Documents:
-        if not docs.questions.open():
-            return docs
-        return docs.replacing(questions=docs.questions.withdrawing_open())
+        log = docs.questions
+        for asked in log.open():
+            if asked.permission is not None or phase is not Phase.DISCOVERY:
+                log = log.changing(asked.id, withdrawn=True)
+        return docs.replacing(questions=log) if log is not docs.questions else docs
 
-    await run.project_state.transact(change)
+    await project_state.transact(change)
 
 
 ContentOf = Callable[[], Awaitable[Content]]
@@ -221,7 +345,7 @@ async def _wait_for_decision(
     if wait is not None:
         await wait()
         return None
-    if not await wait_until_due(run.project_state, run.clock, expires):
+    if not await wait_until_due(run, expires):
         return None
     report_no_answer(run, f"approval of {DECISIONS[kind]}")
     end = waiting_for_approval(kind)

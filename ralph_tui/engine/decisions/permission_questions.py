@@ -1,11 +1,10 @@
 """Ask the person for permission for single tool calls; a permission lasts one session at most."""
 
 import asyncio
-import uuid
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ralph_tui.domain.documents.questions import AskedQuestion, Permission
+from ralph_tui.domain.documents.questions import Permission
 from ralph_tui.domain.permissions import (
     CHECK_FILES,
     CLI,
@@ -20,8 +19,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.tool_calls import ASK_FIRST, ToolCall, Verdict
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.core.project_state import ProjectState, answer_to, withdraw
-from ralph_tui.store.project import Documents
+from ralph_tui.engine.decisions.ask_person import ask_alone
 
 CLI_RULES = "The settings of the Claude Code CLI require your permission (permissions.ask, or a sensitive path)"
 
@@ -79,7 +77,6 @@ class CallPermissions:
         self._turn = asyncio.Lock()
         self._waiting = 0
         self._granted: set[tuple[str, str]] = set()
-        self._withdrawing: set[asyncio.Task[None]] = set()
 
     @property
     def waiting(self) -> bool:
@@ -127,29 +124,16 @@ class CallPermissions:
         return UNASKED if alone or not self._run.request.answerable else ""
 
     async def _ask(self, wanted: Permission) -> Ruling:
-        run, batch, project_state = self._run, uuid.uuid4().hex[:8], self._run.project_state
-        asked = AskedQuestion(
-            id=f"q-{batch}-1",
-            batch=batch,
-            phase=project_state.docs.state.current_phase,
+        answer = await ask_alone(
+            self._run,
+            permission_question(wanted),
+            phase=self._run.docs.state.current_phase,
             task_id=self._task_id,
-            question=permission_question(wanted),
             permission=wanted,
-            asked_at=run.clock(),
         )
-        seconds = run.settings.limits.ask_timeout_seconds
-        try:  # the agent may not decide without an answer
-            then = await answer_to(project_state, run.emit, asked, run.clock, seconds)
-        except asyncio.CancelledError:  # the turn was interrupted, or the CLI is gone
-            withdrawal = withdraw(project_state, asked.id)
-            task = asyncio.create_task(withdrawal, name="ralph-withdraw")
-            self._withdrawing.add(task)
-            task.add_done_callback(self._withdrawing.discard)
-            await asyncio.shield(task)
-            raise
-        if then.answer is None:
+        if answer is None:  # the agent may not decide without an answer
             return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
-        return parse_ruling(then.answer)
+        return parse_ruling(answer)
 
 
 def _keys(wanted: Permission) -> set[tuple[str, str]]:
@@ -159,17 +143,3 @@ def _keys(wanted: Permission) -> set[tuple[str, str]]:
 
 def _pattern_keys(patterns: Iterable[str]) -> set[tuple[str, str]]:
     return {(ASK_FIRST, pattern) for pattern in patterns}
-
-
-async def withdraw_stale_questions(project_state: ProjectState, phase: Phase) -> None:
-    """Withdraw the questions of an ended session; discovery handles its own."""
-
-    def change(docs: Documents) -> Documents:
-        unanswered = docs.questions.open()
-        log = docs.questions
-        for asked in unanswered:
-            if asked.permission is not None or phase is not Phase.DISCOVERY:
-                log = log.changing(asked.id, withdrawn=True)
-        return docs.replacing(questions=log) if unanswered else docs
-
-    await project_state.transact(change)

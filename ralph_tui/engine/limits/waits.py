@@ -19,8 +19,12 @@ from ralph_tui.domain.project_state import ApprovalKind, Pause, StopMode
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import End, who_stopped
 from ralph_tui.engine.core.ports import Failure
-from ralph_tui.engine.core.project_state import wait_until_due
-from ralph_tui.engine.decisions.ask_person import answer_deadline, decide, decide_in_their_place
+from ralph_tui.engine.decisions.ask_person import (
+    answer_deadline,
+    decide,
+    decide_in_their_place,
+    wait_until_due,
+)
 from ralph_tui.store.project import Documents
 
 MAX_BACKOFF = timedelta(minutes=5)
@@ -185,7 +189,7 @@ class Backoff:
         due = answer_deadline(run, run.clock())
 
         async def wait() -> None:
-            if await wait_until_due(run.project_state, run.clock, due):
+            if await wait_until_due(run, due):
                 reason = f"no answer in {duration(seconds)}"
                 await decide_in_their_place(
                     run, ApprovalKind.LIMIT, approved=False, reason=reason, by="timeout"

@@ -80,7 +80,7 @@ async def _end_if_unanswered(run: RunContext, *, fresh: bool) -> End | None:
         docs = await run.project_state.transact(answer)
         if questions := still_open(docs, run.phase):
             return waiting_for_answer(questions)
-    await withdraw_open_questions(run)
+    await withdraw_open_questions(run.project_state)
     return None
 
 
@@ -151,7 +151,7 @@ async def _run_session(run: RunContext, feedback: str) -> End | None:
     if asking.unanswered:
         waited = run.settings.limits.ask_timeout_seconds if run.request.interactive else 0
         return end or waiting_for_answer(asking.unanswered, waited=waited)
-    await withdraw_open_questions(run)
+    await withdraw_open_questions(run.project_state)
     names = [spec.name for spec in await read_specs(run)]
     await run.project_state.transact(lambda docs: _with_specs(docs, names))
     specs = await asyncio.to_thread(run.project.request_specs)

@@ -32,7 +32,7 @@ from ralph_tui.engine.core.ports import Agent, AgentSession, SessionSpec, Superv
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.run_files import RunFiles
 from ralph_tui.engine.core.services import RunServices
-from ralph_tui.engine.decisions.permission_questions import withdraw_stale_questions
+from ralph_tui.engine.decisions.ask_person import settle_orphans, withdraw_open_questions
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work
 from ralph_tui.engine.run.notifications import NotificationTargets, Notifier
@@ -51,8 +51,8 @@ from ralph_tui.engine.safety.processes import (
     RUN_MARK,
     Watchdog,
     end_marked,
+    find_orphans,
     marked_descendants,
-    settle_orphans,
 )
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.session.spec import guard_policy, spec_maker, with_own_processes
@@ -164,7 +164,7 @@ class Runner:
         try:
             await self._commits.begin()
             await self._repository_guard.begin()
-            await withdraw_stale_questions(self.project_state, phase)
+            await withdraw_open_questions(self.project_state, phase)
             async with self._parts():
                 end = await self._work(phase)
         except (RalphError, OSError) as error:  # may also come from the cleanup
@@ -179,13 +179,8 @@ class Runner:
     async def _work(self, phase: Phase) -> End:
         order = PhaseOrder(self.context, self._request)
         try:
-            await settle_orphans(
-                self._project.root,
-                self.project_state,
-                self._bus.emit,
-                self._request,
-                self._settings.limits.ask_timeout_seconds,
-            )
+            if orphans := await asyncio.to_thread(find_orphans, self._project.root):
+                await settle_orphans(await self.context(phase), orphans)
             end = await self._commits.finish_pending() or await order.run(phase)
             committed = end.status is LoopStatus.COMPLETE and await self._commits.all_complete()
         except (RalphError, OSError) as error:

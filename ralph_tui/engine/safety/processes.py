@@ -11,21 +11,13 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
-from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.formatting import shortlist
-from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.core.project_state import ProjectState, answer_to, withdraw
 from ralph_tui.guard.sandbox.environ_block import without_keys
-from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project_root import AGENT_OF
 
 RUN_MARK = "RALPH_TUI_RUN"
@@ -150,7 +142,6 @@ if __name__ == "__main__":
     _watch(sys.argv[1])
 
 
-END, LEAVE = "End them", "Leave them"
 HOW_TO_END = "End them with `ralph doctor --end-strays`, or start the run with --yes."
 _SHOWN = 5
 
@@ -196,67 +187,3 @@ def described(orphans: tuple[OrphanProcess, ...]) -> str:
     one = len(orphans) == 1
     what = "A process" if one else f"{len(orphans)} processes"
     return f"{what} left by a run that died {'is' if one else 'are'} still running: {names}."
-
-
-async def settle_orphans(
-    root: Path,
-    project_state: ProjectState,
-    emit: EventSink,
-    request: RunRequest,
-    timeout_seconds: float,
-) -> None:
-    """Report orphans before a run, and end them if the person agrees.
-
-    A person who is present is asked. `--yes` ends them. Otherwise they are only reported.
-
-    Args:
-        timeout_seconds: How long to wait for an answer before the run is stopped; 0 for no limit.
-    """
-    orphans = await asyncio.to_thread(find_orphans, root)
-    if not orphans:
-        return
-    sentence = described(orphans)
-    if request.assume_yes:
-        ending = True
-    elif request.interactive and not request.no_input:
-        ending = await _ask(project_state, emit, request, sentence, timeout_seconds)
-    else:
-        emit(ev.Notice(level="warning", text=f"{sentence} {HOW_TO_END}"))
-        return
-    if ending:
-        await asyncio.to_thread(end_orphans, orphans)
-    emit(ev.Notice(text=f"{sentence} {'Ended.' if ending else 'Left running.'}"))
-
-
-async def _ask(
-    project_state: ProjectState,
-    emit: EventSink,
-    request: RunRequest,
-    sentence: str,
-    timeout_seconds: float,
-) -> bool:
-    question = Question(
-        question=f"{sentence} End them before the loop starts?",
-        header="Leftovers",
-        options=(
-            Option(label=END, description="They could change files during the new run."),
-            Option(label=LEAVE, description="They keep running."),
-        ),
-    )
-    batch = uuid.uuid4().hex[:8]
-    asked = AskedQuestion(
-        id=f"q-{batch}-1",
-        batch=batch,
-        phase=Phase.BUILDING,
-        question=question,
-        asked_at=utc_now(),
-        answer=request.answers.to(question),
-    )
-
-    def stopping() -> bool:
-        return project_state.docs.state.stop is not StopMode.NONE
-
-    then = await answer_to(project_state, emit, asked, utc_now, timeout_seconds, stopping)
-    if then.is_open:
-        await withdraw(project_state, asked.id)
-    return then.answer is not None and END in then.answer.labels
