@@ -1,4 +1,4 @@
-"""Define the context that all parts of a run share."""
+"""Define the context that all parts of a run share, and count the usage of its sessions."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,23 +7,75 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ralph_tui.config.settings import Settings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EventSink, IterationStarted
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.run.context_budget import ContextBudget, TokenUsage
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.task_commits import TaskCommits
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
-from ralph_tui.engine.core.ports import Agent, SessionSpec
+from ralph_tui.engine.core.ports import Agent, SessionSpec, TurnUsage
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.verification.gate import Gate, Review
 from ralph_tui.store.project import Documents, Project
 
 if TYPE_CHECKING:
     from ralph_tui.engine.limits.run_limits import RunLimits
+
+
+class UsageMeter:
+    """Counts the usage of one agent session, on top of earlier costs."""
+
+    def __init__(
+        self, spent: CostMeter, limits: CostLimits, budget: ContextBudget, *, follow_model: bool
+    ) -> None:
+        """Start from the costs in `spent`.
+
+        Args:
+            follow_model: Whether to replace the capacity by the model's own context window.
+        """
+        self._spent = spent.next_iteration()
+        self._follow_model = follow_model
+        self.limits = limits
+        self.budget = budget.using(0)
+        self.costs = self._spent
+        self.tokens = 0
+        self.output_tokens = 0
+        self.requests = 0
+
+    def count(self, usage: TurnUsage) -> ev.UsageReported:
+        self.costs = self._spent.add(usage.session_cost_usd)
+        self.tokens = usage.session_tokens
+        self.output_tokens = usage.session_output_tokens
+        self.requests = usage.session_requests
+        changes: dict[str, int] = {"current_usage": usage.usage.context}
+        if self._follow_model and usage.context_window:
+            changes["total_capacity"] = usage.context_window
+        self.budget = self.budget.model_copy(update=changes)
+        return self._report(usage.usage)
+
+    def add_cost(self, usd: float) -> ev.UsageReported:
+        """Add the cost of another session, such as a reviewer's, and return the event to emit."""
+        self._spent = self._spent.add(usd)
+        self.costs = self.costs.add(usd)
+        return self._report(TokenUsage())
+
+    def _report(self, usage: TokenUsage) -> ev.UsageReported:
+        return ev.UsageReported(
+            context_tokens=self.budget.current_usage,
+            context_capacity=self.budget.total_capacity,
+            usage=usage,
+            costs=self.costs,
+        )
+
+    @property
+    def exceeded(self) -> CostLevel | None:
+        return self.costs.exceeded(self.limits)
+
 
 SpecFor = Callable[[float], SessionSpec]
 """Returns the spec of a session that may spend this many US dollars; infinite without a limit."""

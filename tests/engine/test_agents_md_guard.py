@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.tool_calls import ToolCall
-from ralph_tui.engine.safety.agents_md_guard import AgentsMdGuard
+from ralph_tui.engine.session.supervisor import AgentsMdGuard
 
 
 @pytest.fixture

@@ -38,8 +38,6 @@ async def run_of(root: Path, settings: Settings | None = None) -> AsyncIterator[
         request=RunRequest(interactive=True),
         phase=Phase.DISCOVERY,
         settings=settings or Settings(),
-        emit=lambda _: None,
-        clock=lambda: datetime.now(UTC),
     )
     yield cast("RunContext", run)
     following.cancel()

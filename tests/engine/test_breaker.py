@@ -9,7 +9,7 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, IterationVerdict
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.run.startup import fresh_breaker
+from ralph_tui.engine.run.runner import fresh_breaker
 
 USUAL = IterationVerdict(is_failure=False, tasks_completed=1, output_tokens=1_000, evidence="z: ok")
 

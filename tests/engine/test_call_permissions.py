@@ -41,8 +41,6 @@ class Setup:
             project_state=project_state,
             settings=settings,
             request=RunRequest(interactive=there),
-            clock=lambda: datetime.now(UTC),
-            emit=lambda _: None,
         )
         self.permitting = CallPermissions(cast("RunContext", run), "a")
 

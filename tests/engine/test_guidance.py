@@ -12,17 +12,16 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import TaskLimits
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.context import RunContext, UsageMeter
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.ports import Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.phases.build_loop import BuildLoop
 from ralph_tui.engine.phases.finished_work import FinishedWork
-from ralph_tui.engine.run.startup import begin_run
-from ralph_tui.engine.session.iteration_guidance import with_guidance_taken
+from ralph_tui.engine.run.runner import begin_run
 from ralph_tui.engine.session.iteration_result import (
     IterationResult,
+    with_guidance_taken,
     with_phase_iteration,
     with_task_iteration,
 )
@@ -89,7 +88,6 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
         "RunContext",
         PartialRun(
             project_state=project_state,
-            emit=lambda _: None,
             settings=ALLOWING,
             gate=NO_GATE,
             limits=SimpleNamespace(reason_to_stop=nothing, costs=killed),
@@ -134,9 +132,7 @@ async def test_guidance_that_a_running_turn_was_told_is_kept_until_that_turn_has
     async def opened(*_: object) -> Listening:
         return session
 
-    run = PartialRun(
-        project_state=project_state, emit=lambda _: None, agent=SimpleNamespace(open=opened)
-    )
+    run = PartialRun(project_state=project_state, agent=SimpleNamespace(open=opened))
     supervisor = SimpleNamespace(
         withdrawn_reason="", report_edits=lambda: None, waiting_for_person=False
     )

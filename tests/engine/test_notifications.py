@@ -19,9 +19,14 @@ from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
-from ralph_tui.engine.run import webhook as posting
-from ralph_tui.engine.run.notifications import Notification, NotificationTargets, Notifier
-from ralph_tui.engine.run.webhook import Webhook, webhook_of
+from ralph_tui.engine.run import notifications
+from ralph_tui.engine.run.notifications import (
+    Notification,
+    NotificationTargets,
+    Notifier,
+    Webhook,
+    webhook_of,
+)
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
 from tests.harness.tables import Case, Line, each_case, spelled
@@ -192,7 +197,7 @@ async def test_a_webhook_that_is_not_there_or_silent_is_given_up(
     async with hook_of() as hook:
         address = hook.address
     assert "connection attempts failed" in await Webhook(address).post(b"{}\n")
-    monkeypatch.setattr(posting, "SECONDS", 0.1)
+    monkeypatch.setattr(notifications, "WEBHOOK_SECONDS", 0.1)
     gone = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

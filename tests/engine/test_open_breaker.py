@@ -21,7 +21,7 @@ from ralph_tui.engine.control.run_settings import reset_breaker
 from ralph_tui.engine.core.outcome import End, stopped_end
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.limits.open_breaker import cooldown_end, recover_open_breaker
-from ralph_tui.engine.run.startup import fresh_breaker
+from ralph_tui.engine.run.runner import fresh_breaker
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
 from tests.harness.run_parts import PartialRun

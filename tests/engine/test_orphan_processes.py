@@ -17,7 +17,6 @@ from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.decisions import ask_person
 from ralph_tui.engine.decisions.ask_person import END, settle_orphans
 from ralph_tui.engine.safety.processes import OrphanProcess
-from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
 from tests.harness.run_parts import PartialRun
@@ -44,7 +43,6 @@ def run_of(project_state: ProjectState, told: list[Event], seconds: float) -> Ru
         emit=told.append,
         request=RunRequest(interactive=True),
         settings=Settings.model_validate({"limits": {"ask_timeout_seconds": seconds}}),
-        clock=utc_now,
     )
     return cast("RunContext", run)
 

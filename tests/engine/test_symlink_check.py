@@ -11,9 +11,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.tool_calls import ToolCall
-from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.context import RunContext, UsageMeter
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.phases.iteration import TaskSupervisor
 from ralph_tui.guard.command_judge import CommandJudge
 from ralph_tui.guard.core.policy import Policy

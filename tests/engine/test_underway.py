@@ -7,23 +7,20 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.context import RunContext, UsageMeter
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.phases.build_loop import BuildLoop
 from ralph_tui.engine.phases.finished_work import FinishedWork
@@ -55,10 +52,8 @@ class Work:
         docs = await self.project_state.open()
         run = PartialRun(
             project_state=self.project_state,
-            settings=Settings(),
             emit=self.told.append,
             commits=SimpleNamespace(pending_commit=lambda: None),
-            clock=lambda: datetime.now(UTC),
             gate=Gate(
                 self.root,
                 rules=lambda: GateRules(commands=(gate,)),

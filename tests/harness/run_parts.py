@@ -7,6 +7,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.verification.detection.project_checks import GateRules
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 
 
@@ -22,7 +23,9 @@ class PartialRun(SimpleNamespace):
     """A run with some of its parts; using another is an error."""
 
     project_state: ProjectState
-    configured = Settings()
+    configured = settings = Settings()
+    clock = staticmethod(utc_now)
+    emit = staticmethod(lambda _: None)
     request = RunRequest(only=Phase.BUILDING)
     phase = Phase.BUILDING
 

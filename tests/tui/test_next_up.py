@@ -16,7 +16,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.plan_edits import TaskFields
-from ralph_tui.engine.run.startup import project_read
+from ralph_tui.engine.run.observer import project_read
 from ralph_tui.present.sections.banner import banner_of
 from ralph_tui.present.sections.header_lines import Facts, header_lines
 from ralph_tui.present.text.glyphs import UNICODE

@@ -14,7 +14,7 @@ from ralph_tui.domain.errors import ExitCode, SetupError
 
 if TYPE_CHECKING:
     from ralph_tui.config.settings import Settings
-    from ralph_tui.engine.run.webhook import Webhook
+    from ralph_tui.engine.run.notifications import Webhook
 
 
 @app.command(epilog=examples("ralph doctor", "ralph doctor --try", "ralph doctor --end-strays"))
@@ -67,7 +67,7 @@ def notify(
     docs/run-options.md shows their content.
     """
     from ralph_tui.config.load import load_settings
-    from ralph_tui.engine.run.webhook import webhook_of
+    from ralph_tui.engine.run.notifications import webhook_of
 
     root = find_project().root
     settings = load_settings(root)

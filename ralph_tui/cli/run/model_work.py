@@ -100,7 +100,7 @@ def add_planned(
     from ralph_tui.domain.formatting import plural
     from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.control.request import RunRequest
-    from ralph_tui.engine.phases.plan_additions import require_extensible
+    from ralph_tui.engine.phases.planning import require_extensible
     from ralph_tui.store.lock import LoopLock
     from ralph_tui.store.project import Project
 

@@ -16,8 +16,7 @@ from ralph_tui.engine.core.outcome import End, failed_end, fatal_end, interrupte
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.limits.open_breaker import change_breaker, recover_open_breaker
-from ralph_tui.engine.limits.rate_limiter import RateLimiter
-from ralph_tui.engine.limits.waits import Backoff, uncount_iteration
+from ralph_tui.engine.limits.waits import Backoff, RateLimiter, uncount_iteration
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 
 

@@ -11,11 +11,10 @@ from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import Begun, ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import Files, restored_iteration, seen, should_remake
-from ralph_tui.engine.context import RunContext, session_meter
+from ralph_tui.engine.context import RunContext, UsageMeter, session_meter
 from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready, stopped_end
 from ralph_tui.engine.core.ports import AgentSession, SessionSpec
 from ralph_tui.engine.core.project_state import unless
-from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.phases.finished_work import FinishedWork, accept_marked_by_hand
 from ralph_tui.engine.phases.iteration import Iteration, with_task_model
 from ralph_tui.engine.phases.opening_prompts import prompt_of_task

@@ -14,9 +14,8 @@ from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.context_budget import BudgetDecision
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
-from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.context import RunContext, UsageMeter
 from ralph_tui.engine.core.ports import AgentSession, Failure, QuestionReply, SessionSpec, TurnEnded
-from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.prompts.prompts import REJECTED, handoff_prompt, reminder
 from ralph_tui.engine.session.iteration_result import IterationResult, counts_against_task

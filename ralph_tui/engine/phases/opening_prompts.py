@@ -79,40 +79,36 @@ def prompt_of_discovery(
 
 
 def prompt_of_planning(
-    project: Project, docs: Documents, settings: PlanningSettings, feedback: str
+    project: Project,
+    docs: Documents,
+    settings: PlanningSettings,
+    feedback: str,
+    addition: Addition | None = None,
 ) -> str:
-    texts = _spec_texts(project.request_specs())
-    learned = learnings_for(project, docs.state.request, texts, feedback)
-    template = _template(project, Phase.PLANNING, "plan.md")
+    """Return the prompt for a plan, or for what the person adds to it."""
+    texts, about = _spec_texts(project.request_specs()), (docs.state.request, feedback)
+    template, stays, on = (
+        _template(project, Phase.PLANNING, "plan.md"),
+        "complete tasks stay",
+        "the plan",
+    )
+    extra = {}
+    if addition is not None:
+        wanted = inert(addition.text)
+        template = OwnPrompt(builtin_template("plan_add.md"), "plan_add.md")
+        extra = {"source": one_line(addition.source, 200), "addition": fenced(wanted.strip())}
+        about, stays, on = (wanted, feedback), "it does not change", "what you added before"
+    learned = learnings_for(project, *about, *(() if addition else (texts,)))
     places = {
+        **extra,
         "task_size": f"{settings.task_size_tokens:,}",
         "specs": section("Specifications", _with_note(texts)),
-        "plan": section("The plan so far (complete tasks stay)", _plan_lines(docs)),
-        "feedback": section("The person's feedback on the plan (follow it)", feedback),
+        "plan": section(f"The plan so far ({stays})", _plan_lines(docs)),
+        "feedback": section(f"The person's feedback on {on} (follow it)", feedback),
         "learnings": section("Learnings so far", bullets(learned)),
         "agents": section("AGENTS.md", _agents_md(project)),
     }
     text = phase_prompt(template.text, places, source=template.name)
-    return text if settings.dependency_analysis else text + WITHOUT_DEPENDENCIES
-
-
-def prompt_of_additions(
-    project: Project, docs: Documents, settings: PlanningSettings, addition: Addition, feedback: str
-) -> str:
-    texts = _spec_texts(project.request_specs())
-    wanted = inert(addition.text)
-    learned = learnings_for(project, wanted, feedback)
-    places = {
-        "task_size": f"{settings.task_size_tokens:,}",
-        "source": one_line(addition.source, 200),
-        "addition": fenced(wanted.strip()),
-        "plan": section("The plan so far (it does not change)", _plan_lines(docs)),
-        "feedback": section("The person's feedback on what you added before (follow it)", feedback),
-        "specs": section("Specifications", _with_note(texts)),
-        "learnings": section("Learnings so far", bullets(learned)),
-        "agents": section("AGENTS.md", _agents_md(project)),
-    }
-    text = phase_prompt(builtin_template("plan_add.md"), places, source="plan_add.md")
     return text if settings.dependency_analysis else text + WITHOUT_DEPENDENCIES
 
 

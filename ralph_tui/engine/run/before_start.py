@@ -10,8 +10,8 @@ from ralph_tui.engine.commits.task_commits import WorkPlace, work_place
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.prompts.prompts import check_template
+from ralph_tui.engine.run.notifications import webhook_of
 from ralph_tui.engine.run.phase_order import first_phase
-from ralph_tui.engine.run.webhook import webhook_of
 from ralph_tui.engine.safety.phase_extensions import check_extras
 from ralph_tui.engine.steps.around_work import check_steps
 from ralph_tui.engine.verification.coverage import require_checks, uncovered

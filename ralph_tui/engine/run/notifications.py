@@ -6,24 +6,36 @@ or a file never becomes part of a command line. A failed notification is reporte
 
 import asyncio
 import json
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from ralph_tui import __version__
 from ralph_tui.config.settings import NotifyEvent, Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model, Timestamp
 from ralph_tui.domain.documents.questions import AskedQuestion
-from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.errors import ConfigError, RalphError
 from ralph_tui.domain.events import Event, EventSink, LoopFinished
 from ralph_tui.domain.formatting import duration, shortlist
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import DECISIONS, Phase
-from ralph_tui.domain.redaction import redact
+from ralph_tui.domain.redaction import MIN_VALUE, redact
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.run.webhook import Webhook
+from ralph_tui.domain.variable_references import (
+    HOW,
+    Reference,
+    ReferenceSyntaxError,
+    UnsetVariableError,
+    filled,
+    references,
+    value_of,
+)
+from ralph_tui.domain.web_addresses import why_not_posted
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.check_command import run_command
@@ -32,6 +44,88 @@ from ralph_tui.guard.sandbox.environment import agent_environment
 from ralph_tui.guard.sandbox.os_sandbox import Sandbox
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
+
+WEBHOOK_SECONDS = 10.0
+
+_SETTING = "notify.webhook"
+_SECRET_PATH_LENGTH = 20
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """A web address to post to; only its host is ever shown."""
+
+    address: str
+    values: tuple[str, ...] = ()
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.address).hostname or ""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        target = urlsplit(self.address)._replace(scheme="", netloc="", fragment="").geturl()
+        values = tuple(value for value in self.values if len(value) >= MIN_VALUE)
+        return (*values, target) if len(target) >= _SECRET_PATH_LENGTH else values
+
+    async def post(self, body: bytes) -> str:
+        """Return why the post failed, without a secret; empty on success."""
+        import httpx
+
+        context = await asyncio.to_thread(ssl.create_default_context)
+        headers = {"Content-Type": "application/json", "User-Agent": f"ralph-tui/{__version__}"}
+        try:
+            async with (
+                asyncio.timeout(WEBHOOK_SECONDS),
+                httpx.AsyncClient(
+                    verify=context, trust_env=False, timeout=WEBHOOK_SECONDS
+                ) as client,
+                client.stream("POST", self.address, content=body, headers=headers) as response,
+            ):
+                status = response.status_code
+        except (TimeoutError, httpx.TimeoutException):
+            return f"no response within {duration(WEBHOOK_SECONDS)}"
+        except httpx.ConnectError as error:
+            return one_line(str(error), 200)
+        except httpx.HTTPError:
+            return "no HTTP response"
+        if 300 <= status < 400:
+            return f"a redirect (status {status}), which ralph does not follow"
+        return "" if 200 <= status < 300 else f"status {status}"
+
+
+def webhook_of(written: str, environ: Mapping[str, str]) -> Webhook | None:
+    """Return the webhook of the settings; None if there is none.
+
+    Args:
+        written: The setting, in which `${NAME}` is a variable.
+    """
+    if not written:
+        return None
+
+    values: list[str] = []
+
+    def value(reference: Reference) -> str:
+        values.append(value_of(reference, environ))
+        return values[-1]
+
+    try:
+        address = filled(written, value).strip()
+    except ReferenceSyntaxError as error:
+        raise ConfigError(f"{_SETTING}: {error}.", HOW) from error
+    except UnsetVariableError as error:
+        raise ConfigError(
+            f"{_SETTING}: {error}.", "Set the variable, or remove the webhook from the settings."
+        ) from error
+    if reason := why_not_posted(address):
+        named = references(written)
+        about = f" (from ${{{named[0].name}}})" if named else ""
+        raise ConfigError(
+            f"{_SETTING}{about} {reason}.",
+            "Use an address such as https://hooks.example.org/path. Plain http is allowed only for this machine.",
+        )
+    return Webhook(address, tuple(values))
+
 
 SECONDS = 30.0
 

@@ -13,6 +13,8 @@ from itertools import islice
 from pathlib import Path
 
 from ralph_tui.config.settings import Settings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import (
     KINDS,
@@ -25,12 +27,15 @@ from ralph_tui.domain.events import (
     Notice,
     ProjectUnreadable,
 )
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.run.startup import project_read
+from ralph_tui.store.feature_choice import checked_out
 from ralph_tui.store.journal.event_scanner import Scan
 from ralph_tui.store.journal.journal import last_run, read_events, tail_events
 from ralph_tui.store.lock import LoopLock, Owner
-from ralph_tui.store.project import Project
+from ralph_tui.store.project import Documents, Project
 
 Work = Coroutine[None, None, None]
 
@@ -205,3 +210,56 @@ async def run_until(condition: Work, work: Work) -> None:
         await asyncio.wait(tasks)
     for task in done:
         task.result()
+
+
+def with_thresholds(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:
+    limits = settings.circuit_breaker
+    return breaker.model_copy(
+        update={
+            "max_consecutive_failures": limits.max_consecutive_failures,
+            "max_stagnation_iterations": limits.max_stagnation_iterations,
+            "max_same_error": limits.max_same_error,
+            "max_denied": limits.max_denied,
+            "max_tests_only": limits.max_tests_only,
+            "max_cost_usd": settings.safety.cost_limits.total,
+        }
+    )
+
+
+def project_read(project: Project, settings: Settings, docs: Documents) -> ev.ProjectRead:
+    from ralph_tui.engine.verification.detection.project_checks import (
+        checks_of,  # slow to import, so not before the first paint
+    )
+
+    asked = docs.state.decision
+    context, capacity = settings.context, settings.context.capacity_tokens
+    plans = docs.state.current_phase in (Phase.DISCOVERY, Phase.PLANNING)
+    builds = docs.state.current_phase is Phase.BUILDING
+    validated = docs.state.current_phase is Phase.VALIDATION and not docs.state.awaits_decision
+    report = project.read_report() if validated else None
+    ends, begun = [], last_run(project.layout.events)
+    if begun is not None and begun[1].feature == project.layout.feature:
+        found = Scan(project.layout.events, ("loop_finished",), start=begun[0])
+        ends = [one.event for one in found]
+    return ev.ProjectRead(
+        project=settings.project.name or project.root.resolve().name,
+        phase=docs.state.current_phase,
+        max_iterations=settings.phases.building.max_iterations,
+        iteration=docs.state.iteration_count,
+        context_capacity=200_000 if capacity == "auto" else capacity,
+        smart_zone=(ContextBudget().smart_zone_min_percent, context.budget_percent),
+        wrap_up_percent=context.handoff_threshold_percent,
+        limits=settings.safety.cost_limits,
+        costs=CostMeter(session=docs.state.session_cost_usd, total=docs.project_cost),
+        breaker=with_thresholds(docs.breaker, settings),
+        model=settings.models.planning if plans else settings.models.primary,
+        checks=checks_of(project.root, settings),
+        unworkable=docs.plan.why_unworkable() if builds else "",
+        finished=report is not None and report.confirms(docs.plan),
+        awaits=asked.kind if asked is not None and asked.approved is None else None,
+        last=ends[-1] if ends and isinstance(ends[-1], ev.LoopFinished) else None,
+        feature=docs.feature,
+        features=len(docs.project.features),
+        request=docs.state.request,
+        branch=checked_out(project.root),
+    )

@@ -13,7 +13,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, complete_end, stopped_end
 from ralph_tui.engine.decisions.ask_person import decide
 from ralph_tui.engine.limits.open_breaker import change_breaker
-from ralph_tui.engine.phases import compaction, discovery, plan_additions, planning, validation
+from ralph_tui.engine.phases import compaction, discovery, planning, validation
 from ralph_tui.engine.phases.build_loop import BuildLoop, require_workable, take_baseline
 from ralph_tui.engine.phases.finished_work import FinishedWork
 from ralph_tui.engine.session.prompt_memory import phase_decisions
@@ -51,7 +51,7 @@ def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase
             "Omit --once, or build the plan as it is with `ralph build --once`.",
         )
     if request.addition is not None:
-        plan_additions.require_extensible(docs)
+        planning.require_extensible(docs)
         return phase
     if request.compacts:
         compaction.require_learnings(project)
@@ -132,7 +132,7 @@ class PhaseOrder:
             self._has_started = True
             await take_baseline(run, with_tasks=False)
         if (addition := self._request.addition) is not None:
-            return await plan_additions.add_to_plan(run, addition)
+            return await planning.add_to_plan(run, addition)
         if self._request.compacts:
             return await compaction.compact(run)
         if run.phase is Phase.DISCOVERY:

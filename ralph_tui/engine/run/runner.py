@@ -6,6 +6,7 @@ import os
 import time
 import uuid
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import EventSink, LoopFinished
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.redaction import hide, secret_values
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
@@ -35,11 +37,10 @@ from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.decisions.ask_person import settle_orphans, withdraw_open_questions
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.run.before_start import checked_phase, place_to_work
-from ralph_tui.engine.run.notifications import NotificationTargets, Notifier
+from ralph_tui.engine.run.notifications import NotificationTargets, Notifier, webhook_of
+from ralph_tui.engine.run.observer import project_read, with_thresholds
 from ralph_tui.engine.run.phase_order import PhaseOrder
-from ralph_tui.engine.run.startup import begin_run, run_started
 from ralph_tui.engine.run.verify_task import make_gate
-from ralph_tui.engine.run.webhook import webhook_of
 from ralph_tui.engine.safety.command_sandbox import (
     CommandSandbox,
     Confinement,
@@ -55,6 +56,7 @@ from ralph_tui.engine.safety.processes import (
     marked_descendants,
 )
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
+from ralph_tui.engine.session.iteration_result import with_guidance_used
 from ralph_tui.engine.session.spec import guard_policy, spec_maker, with_own_processes
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
@@ -73,7 +75,91 @@ from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.journal.journal_location import move_journal
 from ralph_tui.store.last_prompt import write_last_prompt
 from ralph_tui.store.lock import LoopLock
-from ralph_tui.store.project import Project
+from ralph_tui.store.project import Documents, Outcome, Project
+
+RESET = "--reset-circuit"
+"""The reason recorded for a breaker that the person reset at the start of the run."""
+
+
+async def begin_run(
+    project: Project,
+    settings: Settings,
+    request: RunRequest,
+    run_id: str,
+    phase: Phase,
+) -> tuple[Documents, tuple[str, ...]]:
+    """Begin a run on disk: reset the figures, drop requests of an earlier run and queue stale tasks again.
+
+    Returns:
+        The documents, and the ids of the tasks that were queued again.
+    """
+
+    def change(docs: Documents) -> Outcome[tuple[str, ...]]:
+        docs = with_guidance_used(docs, heard=False)  # guidance of a run that was killed
+        plan, stale = docs.plan.reset_stale()
+        fresh = docs.with_state(
+            project_root=str(project.root),
+            session_id=run_id[:12],
+            started_at=docs.state.started_at or datetime.now(UTC),
+            current_phase=docs.state.current_phase if request.is_aside else phase,
+            session_cost_usd=0.0,
+            session_tokens_used=0,
+            tasks_completed_this_session=0,
+            adjusted=None,
+            paused=False,
+            pause=StopMode.NONE,
+            stop=StopMode.NONE,
+            stop_why="",
+            unanswered=False,
+            retry_now=False,
+            waits=None,
+            approval=docs.state.decision,
+            set_aside=None,
+        )
+        breaker = fresh_breaker(docs.breaker, settings, request)
+        steps = docs.steps.at_start(settings.steps_in_order)
+        return Outcome(fresh.replacing(plan=plan, breaker=breaker, steps=steps), tuple(stale))
+
+    return await asyncio.to_thread(project.transact_returning, change)
+
+
+def fresh_breaker(
+    breaker: CircuitBreaker, settings: Settings, request: RunRequest
+) -> CircuitBreaker:
+    """Return the breaker at the start of a run: reset by the new start, with the current thresholds.
+
+    If a run was killed during a cooldown, the next run that waits for a person continues it, unless the person wants the
+    breaker reset.
+    """
+    limits = settings.circuit_breaker
+    waits = request.interactive and not request.reset_breaker
+    cools = waits and breaker.is_cooling and limits.cooldown_minutes > 0
+    tripped = breaker.state is not BreakerState.CLOSED
+    why = (
+        (RESET if request.reset_breaker else "a new run started")
+        if tripped
+        else breaker.reset_reason
+    )
+    begun = breaker if cools else breaker.reset(why)
+    return with_thresholds(begun, settings)
+
+
+def run_started(
+    project: Project, settings: Settings, docs: Documents, run_id: str, request: str
+) -> ev.LoopStarted:
+    """Return the first event of a run, which describes the run to a user interface.
+
+    Args:
+        request: A request that discovery will write to the documents; empty to keep the last one.
+    """
+    shared = {
+        name: value
+        for name, value in project_read(project, settings, docs)
+        if name in ev.Standing.model_fields and name != "type"
+    }
+    if request:
+        shared["request"] = request
+    return ev.LoopStarted(run_id=run_id, pid=os.getpid(), **shared)
 
 
 class _UnmadeAgent(Agent):

@@ -1,10 +1,11 @@
 """Begin an iteration, and record its result in the documents, the memory and the journal."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from pathlib import PurePath
 
+from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Amount, Count, Model
 from ralph_tui.domain.costs import Money, minus, plus
 from ralph_tui.domain.documents.memory import MemoryNote, note_sections
@@ -13,20 +14,41 @@ from ralph_tui.domain.events import Event, IterationFinished
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskLimits, TaskStatus, after_iteration
-from ralph_tui.domain.project_state import Phase, SessionRecord
+from ralph_tui.domain.project_state import Injection, Phase, SessionRecord
 from ralph_tui.domain.run.breaker import NO_TASK, Files, IterationVerdict, fingerprint
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import failure_event
 from ralph_tui.engine.core.ports import Failure
-from ralph_tui.engine.session.iteration_guidance import (
-    Injections,
-    emit_consumed,
-    with_guidance_taken,
-    with_guidance_used,
-)
 from ralph_tui.engine.verification.evidence.check_names import is_test_file
 from ralph_tui.store.project import Documents, Outcome
+
+Injections = tuple[Injection, ...]
+
+
+def with_guidance_taken(docs: Documents, ids: Collection[str] | None = None) -> Documents:
+    """Return the documents with all pending guidance, or that with these `ids`, marked as given.
+
+    Given guidance is kept until the iteration ends, in case it must be queued again.
+    """
+    taken = tuple(i for i in docs.pending if ids is None or i.id in ids)
+    left = tuple(i for i in docs.pending if i not in taken)
+    return docs.with_state(given=(*docs.state.given, *taken)).replacing(pending=left)
+
+
+def with_guidance_used(docs: Documents, *, heard: bool) -> Documents:
+    """Return the documents after the iteration; guidance that was not `heard` waits for the next one."""
+    if not docs.state.given:
+        return docs
+    pending = docs.pending if heard else (*docs.state.given, *docs.pending)
+    return docs.with_state(given=()).replacing(pending=pending)
+
+
+def emit_consumed(run: RunContext, waiting: Injections, iteration: int) -> None:
+    if waiting:
+        ids = tuple(injection.id for injection in waiting)
+        run.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))
+
 
 NOT_THE_TASKS_FAULT = frozenset(
     {

@@ -18,9 +18,8 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.tool_calls import ALLOW, ToolCall, Verdict
 from ralph_tui.domain.verification.review import Review, review_problems
 from ralph_tui.domain.verification.verification import GateResult
-from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.context import RunContext, UsageMeter
 from ralph_tui.engine.core.ports import AgentSession, TurnEnded, TurnUsage
-from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt
 from ralph_tui.engine.session.spec import READ_TOOLS, review_spec

@@ -17,8 +17,7 @@ from ralph_tui.domain.verification.verification import (
     TaskVerification,
     VerificationOutcome,
 )
-from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.core.usage_meter import UsageMeter
+from ralph_tui.engine.context import RunContext, UsageMeter
 from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.session.learnings import record_learning

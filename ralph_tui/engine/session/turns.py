@@ -14,7 +14,7 @@ from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.outcomes import FailureClass
 from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.context_budget import BudgetDecision
-from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.context import RunContext, UsageMeter
 from ralph_tui.engine.core.ports import (
     AgentItem,
     AgentSession,
@@ -26,12 +26,10 @@ from ralph_tui.engine.core.ports import (
     TurnUsage,
 )
 from ralph_tui.engine.core.project_state import unless
-from ralph_tui.engine.core.usage_meter import UsageMeter
 from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.limits.waits import wait_until
 from ralph_tui.engine.prompts.prompts import wrap_up_note
-from ralph_tui.engine.session.iteration_guidance import with_guidance_taken
-from ralph_tui.engine.session.iteration_result import IterationResult
+from ralph_tui.engine.session.iteration_result import IterationResult, with_guidance_taken
 from ralph_tui.engine.session.supervisor import SessionSupervisor
 
 MAX_STARTS = 5

@@ -14,8 +14,7 @@ from ralph_tui.domain.run.steps import StepLog, StepsLeft, StepWhen
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.step_records import COMMITS_OFF
 from ralph_tui.engine.core.outcome import End
-from ralph_tui.engine.steps.step_runner import StepRunner
-from ralph_tui.engine.steps.step_types import step_types
+from ralph_tui.engine.steps.step_runner import StepRunner, step_types
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.text_files import inside
 
