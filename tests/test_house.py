@@ -13,7 +13,7 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_262,
-    "ralph_tui/cli": 7_258,
+    "ralph_tui/cli": 7_067,
     "ralph_tui/config": 1_997,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_793,

@@ -15,7 +15,14 @@ from ralph_tui.cli import commands, completion, options
 from ralph_tui.cli.commands import init
 from ralph_tui.cli.completion import asked_shell, complete_for
 from ralph_tui.cli.console import discard_stdout, fail
-from ralph_tui.cli.options import Feature, ProjectRoot, chosen_feature, examples, in_project
+from ralph_tui.cli.options import (
+    Feature,
+    ProjectRoot,
+    argument,
+    chosen_feature,
+    completed,
+    examples,
+)
 from ralph_tui.cli.project_lookup import chosen_project
 from ralph_tui.cli.run.mode import open_here
 from ralph_tui.domain.errors import ExitCode, RalphError
@@ -128,9 +135,7 @@ def _takes(command: object, option: str) -> bool:
 
 @app.command("help", epilog=examples("ralph help build"))
 def _help(
-    command: Annotated[
-        list[str] | None, typer.Argument(metavar="COMMAND", help="The command to explain.")
-    ] = None,
+    command: Annotated[list[str] | None, argument("COMMAND", "The command to explain.")] = None,
 ) -> None:
     """Show the help of ralph or of one command."""
     raise typer.Exit(run_command([*(command or ()), "--help"]))
@@ -138,9 +143,9 @@ def _help(
 
 for found in iter_modules(commands.__path__):
     import_module(f"{commands.__name__}.{found.name}")
-app.add_typer(in_project(options.app))
-app.add_typer(in_project(options.whole, of_feature=False))
-app.add_typer(options.programs)
+app.add_typer(completed(options.app, "project_root", "feature"))
+app.add_typer(completed(options.whole, "project_root"))
+app.add_typer(completed(options.programs))
 
 
 @cache

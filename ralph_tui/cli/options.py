@@ -1,57 +1,71 @@
 """Options that several commands share, each declared once."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
+from typer.models import OptionInfo
 
 from ralph_tui.cli import completion
 from ralph_tui.cli.project_lookup import chosen_project
 
+Completes = Callable[..., completion.Offers]
+
 app, whole, programs = typer.Typer(), typer.Typer(), typer.Typer()
 """The commands that work on a feature of a project, on a whole project, and on none."""
-
-ProjectRoot = Annotated[
-    Path | None,
-    typer.Option(
-        "--project-root",
-        "-C",
-        metavar="PATH",
-        help="The project directory. Default: the project that contains the current directory.",
-        show_default=False,
-    ),
-]
-
-Feature = Annotated[
-    str | None,
-    typer.Option(
-        "--feature",
-        "-f",
-        metavar="NAME",
-        help="Work on this feature; `.` is the plan without a name.",
-        show_default=False,
-        autocompletion=completion.features,
-    ),
-]
 
 CENT = 0.01
 """The smallest cost limit, in US dollars."""
 
 
-def yes_option(what: str) -> object:
-    return typer.Option("--yes", "-y", help=what)
+def flag(what: str, *names: str) -> object:
+    return typer.Option(*names, help=what)
 
 
-def cost_option(what: str, name: str = "--max-cost") -> object:
-    return typer.Option(name, metavar="USD", min=CENT, help=what)
+def option(
+    metavar: str,
+    what: str,
+    *names: str,
+    min: float | None = None,  # noqa: A002 - Typer's word
+    max: float | None = None,  # noqa: A002 - Typer's word
+    autocompletion: Completes | None = None,
+) -> object:
+    return typer.Option(
+        *names, metavar=metavar, help=what, autocompletion=autocompletion, min=min, max=max
+    )
 
 
-def model_option(what: str, name: str = "--model") -> object:
-    return typer.Option(name, metavar="NAME", help=what)
+def argument(metavar: str, what: str, *, autocompletion: Completes | None = None) -> object:
+    return typer.Argument(metavar=metavar, help=what, autocompletion=autocompletion)
+
+
+ProjectRoot = Annotated[
+    Path | None,
+    option(
+        "PATH",
+        "The project directory. Default: the project that contains the current directory.",
+        "--project-root",
+        "-C",
+    ),
+]
+
+Feature = Annotated[
+    str | None,
+    option(
+        "NAME",
+        "Work on this feature; `.` is the plan without a name.",
+        "--feature",
+        "-f",
+        autocompletion=completion.features,
+    ),
+]
+
+
+COMMON = {"project_root": ProjectRoot, "feature": Feature}
 
 
 def examples(*commands: str) -> str:
@@ -59,13 +73,11 @@ def examples(*commands: str) -> str:
     return "\b\n" + "\n".join(f"Example: {command}" for command in commands)
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsJson = Annotated[bool, flag("Print JSON.", "--json")]
 
 
-Headless = Annotated[
-    bool, typer.Option("--headless", help="Print lines instead of opening the screen.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")]
+Headless = Annotated[bool, flag("Print lines instead of opening the screen.", "--headless")]
+Json = Annotated[bool, flag("Print one JSON event per line.", "--json")]
 
 
 @dataclass(frozen=True)
@@ -76,87 +88,50 @@ class RunOptions:
     as_json: Json = False
     yes: Annotated[
         bool,
-        typer.Option(
-            "--yes",
-            "-y",
-            help="Approve the specs and the plan automatically, but never the final validation.",
-        ),
+        flag("Approve the specs and the plan automatically, but never the final validation.", "-y"),
     ] = False
     no_input: Annotated[
-        bool,
-        typer.Option(
-            "--no-input", help="Ask no questions. The model decides and records its assumptions."
-        ),
+        bool, flag("Ask no questions. The model decides and records its assumptions.")
     ] = False
     allow_unverified: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unverified",
-            help="Also build tasks that no check can verify, and mark them as unverified.",
-        ),
+        bool, flag("Also build tasks that no check can verify, and mark them as unverified.")
     ] = False
-    no_archive: Annotated[
-        bool, typer.Option("--no-archive", help="Do not archive the plan when it is finished.")
-    ] = False
-    wait: Annotated[
-        bool,
-        typer.Option("--wait", help="Wait for decisions and answers from another terminal."),
-    ] = False
+    no_archive: Annotated[bool, flag("Do not archive the plan when it is finished.")] = False
+    wait: Annotated[bool, flag("Wait for decisions and answers from another terminal.")] = False
     answers: Annotated[
         Path | None,
-        typer.Option(
-            "--answers",
-            metavar="FILE",
-            help="A YAML or JSON file that maps questions, by text or header, to answers.",
-        ),
+        option("FILE", "A YAML or JSON file that maps questions, by text or header, to answers."),
     ] = None
-    max_iterations: Annotated[
-        int | None,
-        typer.Option("--max-iterations", "-n", metavar="N", help="Maximum iterations in this run."),
-    ] = None
-    timeout: Annotated[
-        float | None,
-        typer.Option("--timeout", "-t", metavar="MIN", help="Maximum minutes per iteration."),
-    ] = None
+    max_iterations: Annotated[int | None, option("N", "Maximum iterations in this run.", "-n")] = (
+        None
+    )
+    timeout: Annotated[float | None, option("MIN", "Maximum minutes per iteration.", "-t")] = None
     rate: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "N",
+            "Maximum model requests per hour. At the maximum, the run waits.",
             "--rate",
             "--rate-limit",
             "-r",
-            metavar="N",
-            help="Maximum model requests per hour. At the maximum, the run waits.",
         ),
     ] = None
     model: Annotated[
         str | None,
-        model_option(
-            "The building model; the planning model for discover, plan and regenerate-plan."
+        option(
+            "NAME", "The building model; the planning model for discover, plan and regenerate-plan."
         ),
     ] = None
     max_cost: Annotated[
-        float | None,
-        cost_option("Stop when this run has cost this much."),
+        float | None, option("USD", "Stop when this run has cost this much.", min=CENT)
     ] = None
     reset_circuit: Annotated[
-        bool,
-        typer.Option(
-            "--reset-circuit", help="Close the circuit breaker first, even during its cool-down."
-        ),
+        bool, flag("Close the circuit breaker first, even during its cool-down.")
     ] = False
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Show what the run would do first. Start nothing."),
-    ] = False
-    show_prompt: Annotated[
-        bool,
-        typer.Option("--show-prompt", help="Print the next prompt. Start nothing."),
-    ] = False
+    dry_run: Annotated[bool, flag("Show what the run would do first. Start nothing.")] = False
+    show_prompt: Annotated[bool, flag("Print the next prompt. Start nothing.")] = False
     verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose", "-v", help="Also print the output of tools and checks, as the screen does."
-        ),
+        bool, flag("Also print the output of tools and checks, as the screen does.", "-v")
     ] = False
 
 
@@ -164,32 +139,23 @@ class RunOptions:
 class BuildOptions(RunOptions):
     """Options of the commands that build a plan."""
 
-    once: Annotated[
-        bool,
-        typer.Option("--once", help="Run one iteration. Exit with 0 if its task is complete."),
-    ] = False
-    prompt: Annotated[
-        Path | None,
-        typer.Option("--prompt", "-p", metavar="FILE", help="Build with this prompt template."),
-    ] = None
+    once: Annotated[bool, flag("Run one iteration. Exit with 0 if its task is complete.")] = False
+    prompt: Annotated[Path | None, option("FILE", "Build with this prompt template.", "-p")] = None
 
 
 @dataclass(frozen=True)
 class FromOptions:
     """The options of `ralph init` that belong to `--from`."""
 
-    no_plan: Annotated[
-        bool, typer.Option("--no-plan", help="With --from: only save a text as a spec.")
-    ] = False
+    no_plan: Annotated[bool, flag("With --from: only save a text as a spec.")] = False
     ask: Annotated[
-        bool,
-        typer.Option(
-            "--ask", help="With --from: let the model ask questions and write specs first."
-        ),
+        bool, flag("With --from: let the model ask questions and write specs first.")
     ] = False
-    model: Annotated[str | None, model_option("With --from: the model that plans.")] = None
-    max_cost: Annotated[float | None, cost_option("With --from: the maximum cost.")] = None
-    yes: Annotated[bool, yes_option("Do not ask before writing, or about the cost.")] = False
+    model: Annotated[str | None, option("NAME", "With --from: the model that plans.")] = None
+    max_cost: Annotated[float | None, option("USD", "With --from: the maximum cost.", min=CENT)] = (
+        None
+    )
+    yes: Annotated[bool, flag("Do not ask before writing, or about the cost.", "-y")] = False
 
 
 @contextmanager
@@ -204,18 +170,17 @@ def chosen_feature(given: str | None) -> Iterator[None]:
         yield
 
 
-def in_project(app: typer.Typer, *, of_feature: bool = True) -> typer.Typer:
-    """Complete the commands of this tree, which work on a project; return the same tree.
+def completed(app: typer.Typer, *common: str) -> typer.Typer:
+    """Complete the commands of this tree; return the same tree.
 
-    Each gets `--project-root` and, unless it works on the whole project, `--feature`. A parameter that is a dataclass
-    becomes an option for each of its fields.
+    Each gets these options of `COMMON`. A parameter that is a dataclass becomes an option for each of its fields.
     """
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            in_project(group.typer_instance, of_feature=of_feature)
+            completed(group.typer_instance, *common)
     for command in app.registered_commands:
         if command.callback is not None:
-            command.callback = _completed(command.callback, of_feature=of_feature)
+            command.callback = _completed(command.callback, common)
     return app
 
 
@@ -223,8 +188,18 @@ def parameters_of(command: Callable[..., object]) -> dict[str, inspect.Parameter
     """Return the parameters of a command by name, with the fields of its groups of options."""
     found: dict[str, inspect.Parameter] = {}
     for name, own in inspect.signature(command, eval_str=True).parameters.items():
-        found |= parameters_of(own.annotation) if _is_group(own) else {name: own}
+        found |= parameters_of(own.annotation) if _is_group(own) else {name: _named(own)}
     return found
+
+
+def _named(own: inspect.Parameter) -> inspect.Parameter:
+    """Call an option without a long name as its parameter."""
+    for said in get_args(own.annotation)[1:]:
+        if isinstance(said, OptionInfo):
+            names = [n for n in (said.default, *(said.param_decls or ())) if isinstance(n, str)]
+            if not any(name.startswith("--") for name in names):
+                said.default, said.param_decls = f"--{own.name.replace('_', '-')}", names
+    return own
 
 
 def _is_group(parameter: inspect.Parameter) -> bool:
@@ -239,16 +214,16 @@ def call_with(command: Callable[..., object], given: dict[str, object]) -> objec
     return command(**given)
 
 
-def _completed(command: Callable[..., object], *, of_feature: bool) -> Callable[..., object]:
-    kinds = {"project_root": ProjectRoot, **({"feature": Feature} if of_feature else {})}
+def _completed(command: Callable[..., object], common: Iterable[str]) -> Callable[..., object]:
     keyword = inspect.Parameter.KEYWORD_ONLY
-    common = [
-        inspect.Parameter(name, keyword, default=None, annotation=kind)
-        for name, kind in kinds.items()
+    parameters = [p.replace(kind=keyword) for p in parameters_of(command).values()]
+    parameters += [
+        inspect.Parameter(name, keyword, default=None, annotation=COMMON[name]) for name in common
     ]
-    parameters = [*(p.replace(kind=keyword) for p in parameters_of(command).values()), *common]
 
-    def call(*, project_root: Path | None, feature: str | None = None, **given: object) -> object:
+    def call(
+        *, project_root: Path | None = None, feature: str | None = None, **given: object
+    ) -> object:
         with chosen_project(project_root), chosen_feature(feature):
             return call_with(command, given)
 

@@ -3,11 +3,9 @@
 import sys
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
-
 from ralph_tui.cli.completion import open_questions
 from ralph_tui.cli.console import out, out_json
-from ralph_tui.cli.options import AsJson, app, examples
+from ralph_tui.cli.options import AsJson, app, argument, examples, flag, option
 from ralph_tui.cli.project_lookup import find_project, open_controls, owner_of
 
 if TYPE_CHECKING:
@@ -29,23 +27,22 @@ BY: Final = "command"
 def answer(
     question_id: Annotated[
         str,
-        typer.Argument(
-            metavar="ID",
-            help="The ID of a question. Without one, list the open questions.",
+        argument(
+            "ID",
+            "The ID of a question. Without one, list the open questions.",
             autocompletion=open_questions,
         ),
     ] = "",
     text: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="TEXT",
-            help="Option numbers or labels, separated by commas, or your own words. `-` reads standard input.",
+        argument(
+            "TEXT",
+            "Option numbers or labels, separated by commas, or your own words. `-` reads standard input.",
         ),
     ] = None,
     *,
     decline: Annotated[
-        bool,
-        typer.Option("--decline", help="Leave the decision to the model. A permission is denied."),
+        bool, flag("Leave the decision to the model. A permission is denied.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -78,12 +75,7 @@ def approve() -> None:
 
 @app.command(epilog=examples('ralph reject --reason "The report lacks a total"'))
 def reject(
-    reason: Annotated[
-        str,
-        typer.Option(
-            "--reason", "-r", metavar="TEXT", help="What is wrong. The model works on it next."
-        ),
-    ] = "",
+    reason: Annotated[str, option("TEXT", "What is wrong. The model works on it next.", "-r")] = "",
 ) -> None:
     """Reject the specs, the plan or the result, and say why."""
     decided = open_controls().decide(approved=False, reason=reason, by=BY)

@@ -6,7 +6,7 @@ import typer
 
 from ralph_tui.cli.completion import features
 from ralph_tui.cli.console import note, out, out_json, out_table
-from ralph_tui.cli.options import AsJson, app, chosen_feature, examples
+from ralph_tui.cli.options import AsJson, app, argument, chosen_feature, examples, flag
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.domain.formatting import plural
 
@@ -23,14 +23,11 @@ if TYPE_CHECKING:
 )
 def archive(
     name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="Archive this feature.", autocompletion=features),
+        str | None, argument("NAME", "Archive this feature.", autocompletion=features)
     ] = None,
     *,
-    complete: Annotated[
-        bool, typer.Option("--complete", help="Move the complete tasks out of the plan.")
-    ] = False,
-    listed: Annotated[bool, typer.Option("--list", help="List the archives.")] = False,
+    complete: Annotated[bool, flag("Move the complete tasks out of the plan.")] = False,
+    listed: Annotated[bool, flag("List the archives.", "--list")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Archive the plan.

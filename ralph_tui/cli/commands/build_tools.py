@@ -7,16 +7,14 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ralph_tui.cli.options import examples, whole
+from ralph_tui.cli.options import argument, examples, flag, whole
 from ralph_tui.cli.project_lookup import project_directory
 from ralph_tui.domain.errors import SetupError
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-Packages = Annotated[
-    list[str], typer.Argument(metavar="PACKAGE", help="Package names, as for `uv add`.")
-]
-Dev = Annotated[bool, typer.Option("--dev", help="Change the development dependencies.")]
+Packages = Annotated[list[str], argument("PACKAGE", "Package names, as for `uv add`.")]
+Dev = Annotated[bool, flag("Change the development dependencies.", "--dev")]
 
 deps = typer.Typer(
     name="deps", help="Add, remove or sync dependencies with uv.", rich_markup_mode=None

@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.completion import setting_names
 from ralph_tui.cli.console import agreed, note, out, out_json, out_table
-from ralph_tui.cli.options import AsJson, examples, whole, yes_option
+from ralph_tui.cli.options import AsJson, argument, examples, flag, whole
 from ralph_tui.cli.project_lookup import find_project, project_directory
 from ralph_tui.domain.formatting import plural
 
@@ -54,19 +54,9 @@ def show(*, as_json: AsJson = False) -> None:
 def set_value(
     key: Annotated[
         str,
-        typer.Argument(
-            metavar="KEY",
-            help="The setting, as in `ralph config show`.",
-            autocompletion=setting_names,
-        ),
+        argument("KEY", "The setting, as in `ralph config show`.", autocompletion=setting_names),
     ],
-    value: Annotated[
-        str,
-        typer.Argument(
-            metavar="VALUE",
-            help="The new value. Write a list as [one, two].",
-        ),
-    ],
+    value: Annotated[str, argument("VALUE", "The new value. Write a list as [one, two].")],
 ) -> None:
     """Change a setting in the project's file, keeping its comments."""
     from ralph_tui.engine.control.change_settings import change_setting
@@ -84,12 +74,9 @@ def set_value(
     ),
 )
 def import_settings(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="Wiggum's default.json or Ralph Hybrid's config.yaml."),
-    ],
+    file: Annotated[Path, argument("FILE", "Wiggum's default.json or Ralph Hybrid's config.yaml.")],
     *,
-    yes: Annotated[bool, yes_option("Do not ask before importing.")] = False,
+    yes: Annotated[bool, flag("Do not ask before importing.", "-y")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Import the settings of another loop.

@@ -2,10 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ralph_tui.cli.console import out
-from ralph_tui.cli.options import app, examples
+from ralph_tui.cli.options import app, argument, examples, flag
 from ralph_tui.cli.project_lookup import open_controls
 
 if TYPE_CHECKING:
@@ -28,9 +26,7 @@ def resume() -> None:
 @app.command(epilog=examples("ralph stop --now"))
 def stop(
     *,
-    now: Annotated[
-        bool, typer.Option("--now", help="Stop without waiting for the iteration to end.")
-    ] = False,
+    now: Annotated[bool, flag("Stop without waiting for the iteration to end.")] = False,
 ) -> None:
     """Stop the loop after this iteration. Repeat the command to stop at once."""
     out(f"The loop stops {_when(open_controls().stop(now=now))}.")
@@ -41,14 +37,10 @@ def stop(
 )
 def inject(
     text: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TEXT",
-            help="The guidance. `-` reads standard input, `@FILE` reads a file.",
-        ),
+        list[str], argument("TEXT", "The guidance. `-` reads standard input, `@FILE` reads a file.")
     ],
     *,
-    now: Annotated[bool, typer.Option("--now", help="Send it to the running session.")] = False,
+    now: Annotated[bool, flag("Send it to the running session.")] = False,
 ) -> None:
     """Give guidance to the next or the current iteration.
 

@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.completion import demos
 from ralph_tui.cli.console import out, out_json, out_table
-from ralph_tui.cli.options import Headless, Json, examples, programs
+from ralph_tui.cli.options import Headless, Json, argument, examples, flag, option, programs
 from ralph_tui.cli.run.mode import show_run
 
 if TYPE_CHECKING:
@@ -18,33 +18,20 @@ if TYPE_CHECKING:
 def demo(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME",
-            help="The demo to run, from --list. Default: the first one.",
-            autocompletion=demos,
+        argument(
+            "NAME", "The demo to run, from --list. Default: the first one.", autocompletion=demos
         ),
     ] = "",
     *,
-    list_demos: Annotated[
-        bool, typer.Option("--list", help="List the demos and the tools they need.")
-    ] = False,
+    list_demos: Annotated[bool, flag("List the demos and the tools they need.", "--list")] = False,
     headless: Headless = False,
     as_json: Json = False,
-    speed: Annotated[
-        float,
-        typer.Option("--speed", metavar="FACTOR", help="Playback speed; 2 plays twice as fast."),
-    ] = 1.0,
+    speed: Annotated[float, option("FACTOR", "Playback speed; 2 plays twice as fast.")] = 1.0,
     keep_at: Annotated[
-        Path | None,
-        typer.Option(
-            "--keep-at", metavar="PATH", help="Create the demo project in this directory."
-        ),
+        Path | None, option("PATH", "Create the demo project in this directory.")
     ] = None,
     ask: Annotated[
-        bool,
-        typer.Option(
-            "--ask", help="Wait for your answers and approvals instead of giving them for you."
-        ),
+        bool, flag("Wait for your answers and approvals instead of giving them for you.")
     ] = False,
 ) -> None:
     """Watch Ralph go from a request to a checked result.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import note, out, out_json
-from ralph_tui.cli.options import AsJson, app, examples
+from ralph_tui.cli.options import AsJson, app, examples, flag
 from ralph_tui.cli.project_lookup import find_project, start_directory
 from ralph_tui.domain.errors import ExitCode, SetupError
 
@@ -22,14 +22,9 @@ def doctor(
     *,
     as_json: AsJson = False,
     tries: Annotated[
-        bool,
-        typer.Option(
-            "--try", help="Also run the project's checks once, and show the login to the API."
-        ),
+        bool, flag("Also run the project's checks once, and show the login to the API.", "--try")
     ] = False,
-    end_strays: Annotated[
-        bool, typer.Option("--end-strays", help="End leftover processes of a run that died.")
-    ] = False,
+    end_strays: Annotated[bool, flag("End leftover processes of a run that died.")] = False,
 ) -> None:
     """Check everything that a run needs, at no cost.
 
@@ -56,10 +51,7 @@ def doctor(
 @app.command(epilog=examples("ralph notify", "ralph notify --test"))
 def notify(
     *,
-    test: Annotated[
-        bool,
-        typer.Option("--test", help="Send a test notification now."),
-    ] = False,
+    test: Annotated[bool, flag("Send a test notification now.")] = False,
 ) -> None:
     """Show where notifications go, or send a test.
 

@@ -2,11 +2,9 @@
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from ralph_tui.cli.completion import features
 from ralph_tui.cli.console import note, note_check, out, out_json
-from ralph_tui.cli.options import AsJson, app, chosen_feature, examples, yes_option
+from ralph_tui.cli.options import AsJson, app, argument, chosen_feature, examples, flag, option
 from ralph_tui.cli.project_lookup import find_project, open_controls
 from ralph_tui.cli.run.import_dialog import ask, finish, show
 from ralph_tui.domain.errors import RalphError
@@ -16,10 +14,7 @@ if TYPE_CHECKING:
 
 
 Form = Annotated[
-    str,
-    typer.Option(
-        "--as", metavar="FORMAT", help="The format of the file. Default: ralph detects it."
-    ),
+    str, option("FORMAT", "The format of the file. Default: ralph detects it.", "--as")
 ]
 
 
@@ -35,34 +30,22 @@ Form = Annotated[
 )
 def import_plan(  # noqa: PLR0913 - an option of the command for each
     source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SOURCE", help="A file or a directory of files. `-` reads standard input."
-        ),
+        str, argument("SOURCE", "A file or a directory of files. `-` reads standard input.")
     ],
     *,
     form: Form = "",
     by: Annotated[
-        Literal["task", "group"],
-        typer.Option("--by", help="Make one task of each task of the file, or of each group."),
+        Literal["task", "group"], flag("Make one task of each task of the file, or of each group.")
     ] = "task",
-    tag: Annotated[
-        str, typer.Option("--tag", metavar="TAG", help="Read this tag of a Taskmaster file.")
-    ] = "",
-    check: Annotated[
-        bool,
-        typer.Option("--check", help="Verify the tasks that the file marks as complete."),
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would change.")
-    ] = False,
-    yes: Annotated[bool, yes_option("Do not ask before importing.")] = False,
+    tag: Annotated[str, option("TAG", "Read this tag of a Taskmaster file.")] = "",
+    check: Annotated[bool, flag("Verify the tasks that the file marks as complete.")] = False,
+    dry_run: Annotated[bool, flag("Only show what would change.")] = False,
+    yes: Annotated[bool, flag("Do not ask before importing.", "-y")] = False,
     into: Annotated[
         str | None,
-        typer.Option(
-            "--into",
-            metavar="FEATURE",
-            help="Import into this feature. Creates the feature if it does not exist.",
+        option(
+            "FEATURE",
+            "Import into this feature. Creates the feature if it does not exist.",
             autocompletion=features,
         ),
     ] = None,
@@ -151,15 +134,14 @@ class _TargetFeature:
     )
 )
 def export(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file in this project.")],
+    file: Annotated[str, argument("FILE", "A file in this project.")],
     *,
     form: Form = "",
     follow: Annotated[
         bool | None,
-        typer.Option(
+        flag(
+            "Start or stop updating the file during every run.",
             "--follow/--unfollow",
-            help="Start or stop updating the file during every run.",
-            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,

@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.completion import features as offered
 from ralph_tui.cli.console import out, out_json, out_table
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples, whole
+from ralph_tui.cli.options import AsJson, ProjectRoot, argument, examples, whole
 from ralph_tui.cli.project_lookup import chosen_project, find_project
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def list_features(*, as_json: AsJson = False) -> None:
 
 @app.command(epilog=examples("ralph feature new login"))
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The feature's name.")],
+    name: Annotated[str, argument("NAME", "The feature's name.")],
 ) -> None:
     """Create a feature and choose it.
 
@@ -67,10 +67,8 @@ def new(
 def use(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME",
-            help="The feature's name; `.` is the plan without a name.",
-            autocompletion=offered,
+        argument(
+            "NAME", "The feature's name; `.` is the plan without a name.", autocompletion=offered
         ),
     ],
 ) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ralph_tui.cli.console import out_facts, out_json
-from ralph_tui.cli.options import AsJson, examples, whole
+from ralph_tui.cli.options import AsJson, argument, examples, flag, whole
 from ralph_tui.cli.project_lookup import start_directory
 from ralph_tui.domain.errors import ExitCode, RalphError
 
@@ -32,14 +32,9 @@ def _guard() -> None:
     epilog=examples("ralph guard check 'git push'"),
 )
 def check(
-    command: Annotated[
-        list[str],
-        typer.Argument(metavar="COMMAND", help="The command, as the agent would write it."),
-    ],
+    command: Annotated[list[str], argument("COMMAND", "The command, as the agent would write it.")],
     *,
-    phase: Annotated[
-        PhaseName, typer.Option("--phase", help="The phase the agent is in.")
-    ] = "building",
+    phase: Annotated[PhaseName, flag("The phase the agent is in.")] = "building",
     as_json: AsJson = False,
 ) -> None:
     """Judge a command without running it.

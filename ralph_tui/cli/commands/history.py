@@ -4,10 +4,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ralph_tui.cli.console import note, out, out_json
-from ralph_tui.cli.options import AsJson, app, examples
+from ralph_tui.cli.options import AsJson, app, examples, flag
 from ralph_tui.cli.project_lookup import find_project, past_of, read_project
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.formatting import plural
@@ -40,12 +38,8 @@ def history(*, as_json: AsJson = False) -> None:
 @app.command(epilog=examples("ralph report --html report.html", "ralph report > report.md"))
 def report(
     *,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Write one HTML page to this file.")
-    ] = None,
-    markdown: Annotated[
-        Path | None, typer.Option("--markdown", help="Write Markdown to this file.")
-    ] = None,
+    html: Annotated[Path | None, flag("Write one HTML page to this file.")] = None,
+    markdown: Annotated[Path | None, flag("Write Markdown to this file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a report to share: tasks, checks, costs."""

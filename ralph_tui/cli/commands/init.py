@@ -10,7 +10,7 @@ import typer
 
 from ralph_tui.cli.console import is_at_terminal, note, out
 from ralph_tui.cli.doctor.preflight import KIND_WORDS, asked, plan_of_another, uv_version
-from ralph_tui.cli.options import FromOptions, examples, whole
+from ralph_tui.cli.options import FromOptions, argument, examples, flag, option, whole
 from ralph_tui.cli.project_lookup import chosen_project, named_project
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
@@ -156,37 +156,33 @@ class WantedFiles:
 )
 def init(
     name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="Also create a feature of this name and choose it."),
+        str | None, argument("NAME", "Also create a feature of this name and choose it.")
     ] = None,
     *,
     prompts: Annotated[
-        bool,
-        typer.Option("--prompts", help="Also write the prompts of the phases, for you to edit."),
+        bool, flag("Also write the prompts of the phases, for you to edit.")
     ] = False,
     python: Annotated[
         bool | None,
-        typer.Option(
+        flag(
+            "Create a Python project even beside other files, or not even in an empty directory.",
             "--python/--no-python",
-            help="Create a Python project even beside other files, or not even in an empty directory.",
         ),
     ] = None,
     template: Annotated[
         Literal["hybrid", "go"] | None,
-        typer.Option("--template", help="Start with the limits of Ralph Hybrid or of Wiggum (go)."),
+        flag("Start with the limits of Ralph Hybrid or of Wiggum (go)."),
     ] = None,
     source: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "FILE|ISSUE",
+            "Start from a plan, a text or a GitHub issue. The model plans texts and issues.",
             "--from",
-            metavar="FILE|ISSUE",
-            help="Start from a plan, a text or a GitHub issue. The model plans texts and issues.",
         ),
     ] = None,
     start: FromOptions,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would be written.")
-    ] = False,
+    dry_run: Annotated[bool, flag("Only show what would be written.")] = False,
 ) -> None:
     """Set up ralph in a project.
 

@@ -3,10 +3,8 @@
 import math
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ralph_tui.cli.console import out, out_facts, out_json, out_table
-from ralph_tui.cli.options import AsJson, app, cost_option, examples, model_option
+from ralph_tui.cli.options import CENT, AsJson, app, examples, option
 from ralph_tui.cli.project_lookup import find_project, owner_of, read_project
 from ralph_tui.domain.errors import RalphError
 
@@ -19,22 +17,17 @@ if TYPE_CHECKING:
 def limits(
     *,
     max_iterations: Annotated[
-        int | None,
-        typer.Option(
-            "--max-iterations", metavar="N", min=1, help="Maximum iterations in this run."
-        ),
+        int | None, option("N", "Maximum iterations in this run.", min=1)
     ] = None,
-    max_cost: Annotated[float | None, cost_option("Maximum cost of this run.")] = None,
+    max_cost: Annotated[float | None, option("USD", "Maximum cost of this run.", min=CENT)] = None,
     iteration_cost: Annotated[
-        float | None, cost_option("Maximum cost of one iteration.", "--iteration-cost")
+        float | None, option("USD", "Maximum cost of one iteration.", min=CENT)
     ] = None,
     total_cost: Annotated[
-        float | None, cost_option("Maximum cost of the whole project.", "--total-cost")
+        float | None, option("USD", "Maximum cost of the whole project.", min=CENT)
     ] = None,
-    model: Annotated[str | None, model_option("The model that builds.")] = None,
-    planning_model: Annotated[
-        str | None, model_option("The model that plans.", "--planning-model")
-    ] = None,
+    model: Annotated[str | None, option("NAME", "The model that builds.")] = None,
+    planning_model: Annotated[str | None, option("NAME", "The model that plans.")] = None,
 ) -> None:
     """Show or change the limits and models of this run.
 
@@ -112,13 +105,8 @@ def _show(settings: "Settings") -> None:
 )
 def steps(
     *,
-    reset: Annotated[
-        str | None,
-        typer.Option("--reset", metavar="NAME", help="Let this step run again. Needs --reason."),
-    ] = None,
-    reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="Why the step runs again.")
-    ] = None,
+    reset: Annotated[str | None, option("NAME", "Let this step run again. Needs --reason.")] = None,
+    reason: Annotated[str | None, option("TEXT", "Why the step runs again.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the steps around the work, or reset one.

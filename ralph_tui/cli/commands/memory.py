@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import note, out, out_facts, out_json
-from ralph_tui.cli.options import AsJson, app, cost_option, examples, model_option, yes_option
+from ralph_tui.cli.options import CENT, AsJson, app, examples, flag, option
 from ralph_tui.cli.project_lookup import find_project, read_project
 from ralph_tui.domain.errors import RalphError
 
@@ -23,33 +23,21 @@ KEPT_DAYS = 30
 )
 def memory(  # noqa: PLR0913 - an option of the command for each
     *,
-    show: Annotated[
-        bool, typer.Option("--show", help="Print the text that the model gets.")
-    ] = False,
-    stats: Annotated[bool, typer.Option("--stats", help="Show how much is stored.")] = False,
+    show: Annotated[bool, flag("Print the text that the model gets.")] = False,
+    stats: Annotated[bool, flag("Show how much is stored.")] = False,
     cleanup: Annotated[
-        bool,
-        typer.Option(
-            "--cleanup",
-            help=f"Archive older memories, and delete those archived over {KEPT_DAYS} days ago.",
-        ),
+        bool, flag(f"Archive older memories, and delete those archived over {KEPT_DAYS} days ago.")
     ] = False,
-    recurring: Annotated[
-        bool,
-        typer.Option("--recurring", help="List repeated learnings that AGENTS.md lacks."),
-    ] = False,
-    to_agents: Annotated[
-        bool, typer.Option("--to-agents", help="Add the learnings of --recurring to AGENTS.md.")
-    ] = False,
+    recurring: Annotated[bool, flag("List repeated learnings that AGENTS.md lacks.")] = False,
+    to_agents: Annotated[bool, flag("Add the learnings of --recurring to AGENTS.md.")] = False,
     compact: Annotated[
-        bool,
-        typer.Option(
-            "--compact", help="Let the planning model shorten the learnings. This costs money."
-        ),
+        bool, flag("Let the planning model shorten the learnings. This costs money.")
     ] = False,
-    model: Annotated[str | None, model_option("With --compact: the model to use.")] = None,
-    max_cost: Annotated[float | None, cost_option("With --compact: the maximum cost.")] = None,
-    yes: Annotated[bool, yes_option("With --compact: do not ask about the cost.")] = False,
+    model: Annotated[str | None, option("NAME", "With --compact: the model to use.")] = None,
+    max_cost: Annotated[
+        float | None, option("USD", "With --compact: the maximum cost.", min=CENT)
+    ] = None,
+    yes: Annotated[bool, flag("With --compact: do not ask about the cost.", "-y")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the memory that goes into the next prompt."""

@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.completion import every_task
 from ralph_tui.cli.console import agreed, note, out, out_json
-from ralph_tui.cli.options import AsJson, app, examples, whole, yes_option
+from ralph_tui.cli.options import AsJson, app, argument, examples, flag, whole
 from ralph_tui.cli.project_lookup import find_project, open_controls, start_directory
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.formatting import plural
@@ -32,10 +32,8 @@ def restore() -> None:
 @app.command(epilog=examples("ralph reset --keep-specs"))
 def reset(
     *,
-    keep_specs: Annotated[
-        bool, typer.Option("--keep-specs", help="Keep the specs that ralph wrote.")
-    ] = False,
-    yes: Annotated[bool, yes_option("Do not ask before removing.")] = False,
+    keep_specs: Annotated[bool, flag("Keep the specs that ralph wrote.")] = False,
+    yes: Annotated[bool, flag("Do not ask before removing.", "-y")] = False,
 ) -> None:
     """Remove the plan, state, memory and journal to start over.
 
@@ -94,14 +92,14 @@ MOST_LISTED = 30
 def undo(
     wanted: Annotated[
         str,
-        typer.Argument(
-            metavar="TASK|ITERATION",
-            help="The ID of a task, or the number of an iteration.",
+        argument(
+            "TASK|ITERATION",
+            "The ID of a task, or the number of an iteration.",
             autocompletion=every_task,
         ),
     ],
     *,
-    yes: Annotated[bool, yes_option("Do not ask before undoing.")] = False,
+    yes: Annotated[bool, flag("Do not ask before undoing.", "-y")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Restore the files from before a task or an iteration.

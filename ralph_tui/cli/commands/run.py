@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from ralph_tui.cli.console import no_screen, out
-from ralph_tui.cli.options import BuildOptions, RunOptions, app, examples
+from ralph_tui.cli.options import BuildOptions, RunOptions, app, argument, examples
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.cli.run.mode import may_prompt, show_run
 from ralph_tui.domain.errors import RalphError
@@ -22,15 +22,11 @@ if TYPE_CHECKING:
 
 Request = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="REQUEST", help="What to build. `-` reads standard input, `@FILE` reads a file."
-    ),
+    argument("REQUEST", "What to build. `-` reads standard input, `@FILE` reads a file."),
 ]
 Feedback = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="FEEDBACK", help="What to change. `-` reads standard input, `@FILE` reads a file."
-    ),
+    argument("FEEDBACK", "What to change. `-` reads standard input, `@FILE` reads a file."),
 ]
 
 
@@ -94,12 +90,8 @@ def validate(*, options: RunOptions) -> None:
     )
 )
 def until(
-    command: Annotated[
-        str, typer.Argument(metavar="COMMAND", help="A command that fails now and must pass.")
-    ],
-    what: Annotated[
-        list[str] | None, typer.Argument(metavar="WHAT", help="What to do, in your words.")
-    ] = None,
+    command: Annotated[str, argument("COMMAND", "A command that fails now and must pass.")],
+    what: Annotated[list[str] | None, argument("WHAT", "What to do, in your words.")] = None,
     *,
     options: BuildOptions,
 ) -> None:

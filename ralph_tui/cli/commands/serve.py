@@ -4,10 +4,8 @@ import os
 import sys
 from typing import Annotated, Literal
 
-import typer
-
 from ralph_tui.cli.console import note
-from ralph_tui.cli.options import app, examples, programs
+from ralph_tui.cli.options import app, argument, examples, flag, option, programs
 from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.domain.errors import RalphError, SetupError
 
@@ -15,18 +13,11 @@ from ralph_tui.domain.errors import RalphError, SetupError
 @app.command(epilog=examples("ralph serve", "ralph serve --port 9000 --no-open"))
 def serve(
     *,
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", min=1, max=65535, help="The port to listen on.")
-    ] = 8642,
-    host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")
-    ] = "127.0.0.1",
-    let_others_in: Annotated[
-        bool,
-        typer.Option("--let-others-in", help="Allow an address that other machines can reach."),
-    ] = False,
+    port: Annotated[int, option("N", "The port to listen on.", min=1, max=65535)] = 8642,
+    host: Annotated[str, option("ADDRESS", "The address to listen on.")] = "127.0.0.1",
+    let_others_in: Annotated[bool, flag("Allow an address that other machines can reach.")] = False,
     browser: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open a browser if there is a desktop.")
+        bool, flag("Open a browser if there is a desktop.", "--open/--no-open")
     ] = True,
 ) -> None:
     """Show the screen in a browser.
@@ -92,7 +83,7 @@ def mcp() -> None:
 def schema(
     name: Annotated[
         Literal["plan", "config", "events"],
-        typer.Argument(metavar="NAME", help="plan, config or events.", show_choices=False),
+        argument("NAME", "The schema to print."),
     ],
 ) -> None:
     """Print the JSON Schema of one of ralph's files.

@@ -2,20 +2,16 @@
 
 from typing import Annotated
 
-import typer
-
 from ralph_tui.cli.completion import every_task
 from ralph_tui.cli.console import out, out_json
-from ralph_tui.cli.options import AsJson, app, examples
+from ralph_tui.cli.options import AsJson, app, argument, examples, flag
 from ralph_tui.cli.project_lookup import find_project, read_project
 
 
 @app.command(epilog=examples("ralph status --json"))
 def status(
     *,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Also list the latest sessions.")
-    ] = False,
+    verbose: Annotated[bool, flag("Also list the latest sessions.", "-v")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the project's status."""
@@ -28,14 +24,10 @@ def status(
 def tasks(
     task_id: Annotated[
         str,
-        typer.Argument(
-            metavar="TASK",
-            help="The ID of one task, to show all its fields.",
-            autocompletion=every_task,
-        ),
+        argument("TASK", "The ID of one task, to show all its fields.", autocompletion=every_task),
     ] = "",
     *,
-    pending: Annotated[bool, typer.Option("--pending", help="Leave out complete tasks.")] = False,
+    pending: Annotated[bool, flag("Leave out complete tasks.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the tasks in plan order, or show one of them."""

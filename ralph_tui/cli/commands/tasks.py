@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.completion import blocked_tasks, held_tasks, open_tasks
 from ralph_tui.cli.console import out
-from ralph_tui.cli.options import app, cost_option, examples, model_option, yes_option
+from ralph_tui.cli.options import CENT, app, argument, examples, flag, option
 from ralph_tui.cli.project_lookup import find_project, open_controls
 from ralph_tui.domain.errors import RalphError
 
@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 
 TaskId = Annotated[
-    str,
-    typer.Argument(
-        metavar="TASK", help="The ID of a task, as in `ralph tasks`.", autocompletion=open_tasks
-    ),
+    str, argument("TASK", "The ID of a task, as in `ralph tasks`.", autocompletion=open_tasks)
 ]
 
 
@@ -27,42 +24,35 @@ TaskId = Annotated[
 class TaskOptions:
     """What a person may say of a task, new or not."""
 
-    priority: Annotated[
-        int | None,
-        typer.Option("--priority", metavar="N", help="The task's priority; lower is sooner."),
-    ] = None
+    priority: Annotated[int | None, option("N", "The task's priority; lower is sooner.")] = None
     criterion: Annotated[
         list[str] | None,
-        typer.Option(
-            "--criterion",
-            metavar="TEXT",
-            help="What shows that the task is done: text, or a command such as '$ npm test'. Repeat for several.",
+        option(
+            "TEXT",
+            "What shows that the task is done: text, or a command such as '$ npm test'. Repeat for several.",
         ),
     ] = None
     check: Annotated[
         list[str] | None,
-        typer.Option(
-            "--check",
-            metavar="COMMAND",
-            help="A command that shows that the task is done, or the name of a check such as tests. Repeat for several.",
+        option(
+            "COMMAND",
+            "A command that shows that the task is done, or the name of a check such as tests. Repeat for several.",
         ),
     ] = None
     after: Annotated[
         list[str] | None,
-        typer.Option(
-            "--after",
-            metavar="TASK",
-            help="A task that must be complete first. Repeat for several; `none` means no task.",
+        option(
+            "TASK",
+            "A task that must be complete first. Repeat for several; `none` means no task.",
             autocompletion=open_tasks,
         ),
     ] = None
     model: Annotated[
-        str | None, model_option("The model for this task; `none` is the configured one.")
+        str | None, option("NAME", "The model for this task; `none` is the configured one.")
     ] = None
-    tokens: Annotated[
-        int | None,
-        typer.Option("--tokens", metavar="N", min=0, help="Estimated tokens; 0 means no estimate."),
-    ] = None
+    tokens: Annotated[int | None, option("N", "Estimated tokens; 0 means no estimate.", min=0)] = (
+        None
+    )
 
     def fields(self, description: str | None) -> "TaskFields":
         from ralph_tui.engine.control.plan_edits import TaskFields
@@ -117,10 +107,7 @@ def skip(task_id: TaskId) -> None:
 @app.command(epilog=examples('ralph complete task-003 --reason "Tried it by hand"'))
 def complete(
     task_id: TaskId,
-    reason: Annotated[
-        str,
-        typer.Option("--reason", "-r", metavar="TEXT", help="Why no check is needed."),
-    ] = "",
+    reason: Annotated[str, option("TEXT", "Why no check is needed.", "-r")] = "",
 ) -> None:
     """Accept a task as complete without checks.
 
@@ -134,11 +121,7 @@ def complete(
 def retry(
     task_id: Annotated[
         str,
-        typer.Argument(
-            metavar="TASK",
-            help="A blocked task. Without one, end a wait.",
-            autocompletion=blocked_tasks,
-        ),
+        argument("TASK", "A blocked task. Without one, end a wait.", autocompletion=blocked_tasks),
     ] = "",
 ) -> None:
     """Queue a blocked task again, or end the wait for a limit."""
@@ -163,9 +146,7 @@ def hold(task_id: TaskId) -> None:
 
 @app.command(epilog=examples("ralph release task-003"))
 def release(
-    task_id: Annotated[
-        str, typer.Argument(metavar="TASK", help="A held task.", autocompletion=held_tasks)
-    ],
+    task_id: Annotated[str, argument("TASK", "A held task.", autocompletion=held_tasks)],
 ) -> None:
     """Release a task from hold."""
     task = open_controls().release(task_id)
@@ -182,39 +163,29 @@ def release(
 def edit(
     task_id: TaskId,
     *,
-    description: Annotated[
-        str | None, typer.Option("--description", metavar="TEXT", help="What to do.")
-    ] = None,
+    description: Annotated[str | None, option("TEXT", "What to do.")] = None,
     task: TaskOptions,
     may_change_checks: Annotated[
         bool | None,
-        typer.Option(
+        flag(
+            "Whether the task may change existing tests and other check files.",
             "--may-change-checks/--may-not-change-checks",
-            help="Whether the task may change existing tests and other check files.",
         ),
     ] = None,
     touches: Annotated[
         list[str] | None,
-        typer.Option(
-            "--touches",
-            metavar="GLOB",
-            help="Files that the task changes and that are no tests, such as package.json. Repeat for several; `none` "
+        option(
+            "GLOB",
+            "Files that the task changes and that are no tests, such as package.json. Repeat for several; `none` "
             "means none.",
         ),
     ] = None,
     shows: Annotated[
         str | None,
-        typer.Option(
-            "--shows",
-            metavar="kept|none",
-            help="`kept`: it is enough that nothing broke, as for a refactoring.",
-        ),
+        option("kept|none", "`kept`: it is enough that nothing broke, as for a refactoring."),
     ] = None,
     part: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--part", metavar="TEXT", help="Split the task: a new task for each part, in order."
-        ),
+        list[str] | None, option("TEXT", "Split the task: a new task for each part, in order.")
     ] = None,
 ) -> None:
     """Change a task that is not complete, or split it.
@@ -257,20 +228,21 @@ def edit(
 def add(
     text: Annotated[
         list[str],
-        typer.Argument(
-            metavar="TEXT",
-            help="What to do. `-` reads standard input, `@FILE` reads a file; with --plan, also an issue.",
+        argument(
+            "TEXT",
+            "What to do. `-` reads standard input, `@FILE` reads a file; with --plan, also an issue.",
         ),
     ],
     *,
     plan: Annotated[
-        bool,
-        typer.Option("--plan", help="Let the planning model turn it into tasks. This costs money."),
+        bool, flag("Let the planning model turn it into tasks. This costs money.")
     ] = False,
     task: TaskOptions,
-    max_cost: Annotated[float | None, cost_option("With --plan: the maximum cost.")] = None,
+    max_cost: Annotated[
+        float | None, option("USD", "With --plan: the maximum cost.", min=CENT)
+    ] = None,
     yes: Annotated[
-        bool, yes_option("With --plan: do not ask about the cost or the new tasks.")
+        bool, flag("With --plan: do not ask about the cost or the new tasks.", "-y")
     ] = False,
 ) -> None:
     """Add a task to the plan, or let the model plan several.

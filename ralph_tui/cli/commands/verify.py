@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.console import note, note_check, out, out_json
-from ralph_tui.cli.options import AsJson, app, examples
+from ralph_tui.cli.options import AsJson, app, argument, examples, flag
 from ralph_tui.cli.project_lookup import find_project, read_project
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.sanitize import inert
@@ -23,19 +23,17 @@ _TAIL_LINES = 20
 def verify(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="TASK",
-            help="The task to verify. Default: the current task, or else the next one.",
-            show_default=False,
+        argument(
+            "TASK",
+            "The task to verify. Default: the current task, or else the next one.",
         ),
     ] = None,
     *,
     explain: Annotated[
         bool,
-        typer.Option(
-            "--explain",
-            help="Say of each changed file, or of the files that you name instead of a task, why it counts as product "
-            "code or as part of the checks. Runs nothing.",
+        flag(
+            "Say of each changed file, or of the files that you name instead of a task, why it counts as product "
+            "code or as part of the checks. Runs nothing."
         ),
     ] = False,
     as_json: AsJson = False,
