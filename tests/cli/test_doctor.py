@@ -15,7 +15,7 @@ import pytest
 from ralph_tui.cli.doctor import checks, guard_layers
 from ralph_tui.cli.doctor.check_trial import try_checks_of
 from ralph_tui.cli.doctor.checks import readiness
-from ralph_tui.cli.doctor.guard_layers import Finding
+from ralph_tui.cli.doctor.preflight import Finding
 from ralph_tui.engine.safety.processes import RUN_MARK
 from ralph_tui.engine.verification import check_command
 from ralph_tui.guard.sandbox.environment import SHIMS
@@ -38,20 +38,20 @@ def no_cli(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "cli_version", lambda: "2.1")
 
 
-def passed_over(*_: object) -> Finding:
-    return Finding("passed over", ok=True, text="")
+def passed_over(*_: object) -> str:
+    return ""
 
 
 @pytest.fixture
 def unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of what comes after the guard, whose process takes a third of a second."""
-    monkeypatch.setattr(guard_layers, "_check_guard", passed_over)
+    monkeypatch.setattr(guard_layers, "_guard", passed_over)
 
 
 @pytest.fixture
 def quick(unguarded: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of what comes after the layers that start a Python each."""
-    monkeypatch.setattr(guard_layers, "_check_shims", passed_over)
+    monkeypatch.setattr(guard_layers, "_shims", passed_over)
 
 
 def test_the_guard_is_tried(tmp_path: Path) -> None:

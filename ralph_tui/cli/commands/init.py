@@ -18,6 +18,8 @@ from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.sanitize import one_line
 
 if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
     from ralph_tui.cli.run.beginning import Beginning
     from ralph_tui.domain.verification.check_commands import ProjectChecks
     from ralph_tui.store.layout import Layout
@@ -466,22 +468,26 @@ def _uv_init(root: Path, options: tuple[str, ...]) -> None:
     uv_version()
     version = load_settings(root).project.python_version
     before = _file_names(root)
-    done = asked(root, "uv", "init", "--quiet", *options, *_python(root, version))
+    done = _uv(root, "init", "--quiet", *options, *_python(root, version))
     if done.returncode != 0:
         raise SetupError(
             f"`uv init` failed in {root}: {' '.join(done.stderr.split())}",
             "Make a pyproject.toml yourself, then run `ralph init` again.",
         )
-    asked(root, "uv", "lock", "--quiet")  # by which everybody knows a project of uv
+    _uv(root, "lock", "--quiet")  # by which everybody knows a project of uv
     for name in sorted(_file_names(root) - before):
         out(f"created  {name} (uv init)")
+
+
+def _uv(root: Path, *words: str) -> "CompletedProcess[str]":
+    return asked(("uv", *words), root, seconds=None)
 
 
 def _python(root: Path, version: str) -> list[str]:
     if not version:
         return []
-    if asked(root, "uv", "python", "find", version).returncode != 0:
-        fetched = asked(root, "uv", "python", "install", "--quiet", version)
+    if _uv(root, "python", "find", version).returncode != 0:
+        fetched = _uv(root, "python", "install", "--quiet", version)
         if fetched.returncode != 0:
             why = one_line(fetched.stderr) or "uv gives no reason"
             note(f"Python {version} cannot be installed, so uv uses another one: {why}")

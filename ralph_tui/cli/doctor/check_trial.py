@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ralph_tui.cli.console import out
-from ralph_tui.cli.doctor.guard_layers import Finding
+from ralph_tui.cli.doctor.preflight import Finding
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import RalphError, SetupError

@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 from ralph_tui.agent.login import check_address, check_login, login, try_login
 from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.doctor.check_trial import last_trial, try_checks_of
-from ralph_tui.cli.doctor.guard_layers import Finding, check_layers
+from ralph_tui.cli.doctor.guard_layers import check_layers
 from ralph_tui.cli.doctor.preflight import (
     KIND_WORDS,
+    Finding,
+    NextStepError,
     asked,
+    checked,
     first_words,
     needs_uv,
     plan_of_another,
@@ -48,44 +51,52 @@ def examine(start: Path, *, tries: bool = False) -> Iterator[Finding]:
     except RalphError:  # the finding about the settings reports this
         wants_uv, sandbox = True, "auto"
     if wants_uv:
-        yield _finding("uv", uv_version, "works")
-    yield _finding("claude", cli_version, "bundled with the SDK")
-    yield _finding("login", try_login if tries else _login, "")
-    yield _git(start)
-    if shutil.which("uv") is not None and (found := _python(place)) is not None:
-        yield found
+        yield from checked("uv", lambda: f"{uv_version()}, works")
+    yield from checked("claude", lambda: f"{cli_version()}, bundled with the SDK")
+    yield from checked("login", try_login if tries else _login)
+    yield from checked("git", _git, start, needed=False)
+    if shutil.which("uv") is not None:
+        yield from checked("python", _python, place, needed=False)
     yield from check_layers(place, sandbox)
-    reason = no_screen()
-    yield Finding(
-        "terminal",
-        reason is None,
-        reason or f"can show the screen (TERM={os.environ.get('TERM', '')})",
-        "Runs use line mode here; use a terminal for the screen.",
-        needed=False,
-    )
-    yield _finding("config", lambda: _config(place), "")
-    yield _checks(place)
+    yield from checked("terminal", _terminal, needed=False)
+    yield from checked("config", _config, place)
+    yield from checked("checks", _checks, place)
     if tries:
         yield from try_checks_of(place)
-    yield _plan(root)
-    for finding in (_commits(root), _agents_md(root)) if root is not None else ():
-        if finding is not None:
-            yield finding
-    from ralph_tui.engine.safety.processes import HOW_TO_END, described
-
-    left = orphans_of(start)
-    text = described(left) if left else "no leftover processes"
-    yield Finding("strays", not left, text, HOW_TO_END, needed=False)
-    free, writable = shutil.disk_usage(place).free, os.access(place, os.W_OK)
-    text = f"{free / 1e9:.1f} GB free" if writable else f"{place} is not writable"
-    ok = writable and free > LOW_DISK_BYTES
-    yield Finding("disk", ok=ok, text=text, advice="Free some space, or make it writable.")
+    yield from checked("plan", _plan, root)
+    if root is not None:
+        yield from checked("commits", _commits, root)
+        yield from checked("AGENTS.md", _agents_md, root, needed=False)
+    yield from checked("strays", _strays, start, needed=False)
+    yield from checked("disk", _disk, place)
 
 
 def _login() -> str:
     check_login()
     check_address()
     return f"by {login()}, not tried"
+
+
+def _terminal() -> str:
+    if reason := no_screen():
+        raise SetupError(reason, "Runs use line mode here; use a terminal for the screen.")
+    return f"can show the screen (TERM={os.environ.get('TERM', '')})"
+
+
+def _strays(start: Path) -> str:
+    from ralph_tui.engine.safety.processes import HOW_TO_END, described
+
+    if left := orphans_of(start):
+        raise SetupError(described(left), HOW_TO_END)
+    return "no leftover processes"
+
+
+def _disk(place: Path) -> str:
+    free, writable = shutil.disk_usage(place).free, os.access(place, os.W_OK)
+    text = f"{free / 1e9:.1f} GB free" if writable else f"{place} is not writable"
+    if not writable or free <= LOW_DISK_BYTES:
+        raise SetupError(text, "Free some space, or make it writable.")
+    return text
 
 
 def orphans_of(start: Path) -> "tuple[OrphanProcess, ...]":
@@ -118,45 +129,35 @@ def _bundled_cli() -> Path | None:
     return path if path is not None and path.is_file() else None
 
 
-def _finding(name: str, check: Callable[[], str], suffix: str) -> Finding:
-    try:
-        text = check()
-    except RalphError as error:
-        return Finding(name, ok=False, text=error.message, advice=error.hint)
-    return Finding(name, ok=True, text=f"{text}, {suffix}" if suffix else text)
-
-
-def _git(start: Path) -> Finding:
+def _git(start: Path) -> str:
     advice = "With a repository, agents can read the project's history. `git init` creates one."
     if shutil.which("git") is None:
-        return Finding("git", ok=False, text="not installed", advice=advice, needed=False)
-    done = asked(start, "git", "rev-parse", "--show-toplevel")
+        raise SetupError("not installed", advice)
+    done = asked(("git", "rev-parse", "--show-toplevel"), start)
     if done.returncode != 0:
-        return Finding("git", ok=False, text="not a repository", advice=advice, needed=False)
+        raise SetupError("not a repository", advice)
     from ralph_tui.engine.safety.repository_guard import repository_notices
 
     if warnings := " ".join(
         notice.text for notice in repository_notices(start) if notice.level == "warning"
     ):
-        return Finding("git", ok=False, text=warnings, needed=False)
-    return Finding("git", ok=True, text=f"repository {done.stdout.strip()}", needed=False)
+        raise SetupError(warnings)
+    return f"repository {done.stdout.strip()}"
 
 
-def _python(root: Path) -> Finding | None:
+def _python(root: Path) -> str:
     from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
     from ralph_tui.engine.verification.detection.project_checks import detect_checks
 
     checks = detect_checks(DirectoryFiles(root))
     if checks.commands and not checks.python:
-        return None
-    done = asked(root, "uv", "python", "find")
-    if done.returncode == 0:
-        return Finding("python", ok=True, text=done.stdout.strip(), needed=False)
-    error = one_line(done.stderr.strip().removeprefix("error: "))
-    advice = (
-        "`uv python install` installs the version that .python-version or requires-python names."
-    )
-    return Finding("python", ok=False, text=f"uv: {error}", advice=advice, needed=False)
+        return ""
+    done = asked(("uv", "python", "find"), root)
+    if done.returncode != 0:
+        error = one_line(done.stderr.strip().removeprefix("error: "))
+        advice = "`uv python install` installs the version that .python-version or requires-python names."
+        raise SetupError(f"uv: {error}", advice)
+    return done.stdout.strip()
 
 
 def _project_root(start: Path) -> Path | None:
@@ -187,40 +188,32 @@ def _config(root: Path) -> str:
     return ", ".join(used) or "defaults"
 
 
-def _plan(root: Path | None) -> Finding:
+def _plan(root: Path | None) -> str:
+    from ralph_tui.engine.phases.build_loop import require_workable
     from ralph_tui.store.project import Project
 
-    try:
-        if root is None:
-            raise SetupError("no ralph project here.", "Run `ralph init` in your project.")
-        project = Project(root)
-        plan = project.load().plan
-        if damage := project.damage():
-            advice = "Correct the file. Until then, ralph uses the last valid version."
-            return Finding("plan", ok=False, text=damage[0], advice=advice)
-        if not plan.tasks:
-            advice = 'Describe what to build: ralph "A habit tracker". Or write the plan yourself.'
-            if offer := plan_of_another(root):
-                advice = f'{offer}. Or describe what to build: ralph "A habit tracker".'
-            return Finding("plan", ok=False, text="no tasks yet", advice=advice, is_next=True)
-        from ralph_tui.engine.phases.build_loop import require_workable
-
-        require_workable(plan)
-        prefix = f"feature {project.layout.feature}: " if project.layout.feature else ""
-        done = plan.counts()[TaskStatus.COMPLETE]
-        text = f"{prefix}{plural(len(plan.tasks), 'task')}, {done} complete"
-        return Finding("plan", ok=True, text=text)
-    except RalphError as error:
-        return Finding("plan", ok=False, text=error.message, advice=error.hint)
+    if root is None:
+        raise SetupError("no ralph project here.", "Run `ralph init` in your project.")
+    project = Project(root)
+    plan = project.load().plan
+    if damage := project.damage():
+        advice = "Correct the file. Until then, ralph uses the last valid version."
+        raise SetupError(damage[0], advice)
+    if not plan.tasks:
+        advice = 'Describe what to build: ralph "A habit tracker". Or write the plan yourself.'
+        if offer := plan_of_another(root):
+            advice = f'{offer}. Or describe what to build: ralph "A habit tracker".'
+        raise NextStepError("no tasks yet", advice)
+    require_workable(plan)
+    prefix = f"feature {project.layout.feature}: " if project.layout.feature else ""
+    done = plan.counts()[TaskStatus.COMPLETE]
+    return f"{prefix}{plural(len(plan.tasks), 'task')}, {done} complete"
 
 
-def _checks(root: Path) -> Finding:
+def _checks(root: Path) -> str:
     from ralph_tui.engine.verification.detection.project_checks import checks_of
 
-    try:
-        checks = checks_of(root, load_settings(root))
-    except RalphError as error:
-        return Finding("checks", ok=False, text=error.message, advice=error.hint, needed=False)
+    checks = checks_of(root, load_settings(root))
     summary = "; ".join(
         f"{word} `{one.command}` from {one.found}"
         for kind, word in KIND_WORDS.items()
@@ -230,53 +223,50 @@ def _checks(root: Path) -> Finding:
         program = one.command.split()[0]
         named = one.runner and re.fullmatch(r"[\w.-]+", program)
         if named and shutil.which(program) is None:
-            text = f"{program} is not installed; {summary}"
-            advice = (
-                f"Install it, or name another command: ralph config set {one.kind.setting} COMMAND"
+            setting = f"ralph config set {one.kind.setting} COMMAND"
+            raise SetupError(
+                f"{program} is not installed; {summary}",
+                f"Install it, or name another command: {setting}",
             )
-            return Finding("checks", ok=False, text=text, advice=advice)
     if not checks.of(CheckKind.TESTS):
-        text = f"no tests found{f'; {summary}' if summary else ''}"
-        advice = (
+        raise NextStepError(
+            f"no tests found{f'; {summary}' if summary else ''}",
             "Add tests, or name the command: ralph config set build.test_command COMMAND. "
-            "Until then each task needs a command among its criteria."
+            "Until then each task needs a command among its criteria.",
         )
-        return Finding("checks", ok=False, text=text, advice=advice, needed=False, is_next=True)
-    return Finding("checks", ok=True, text=summary, needed=False)
+    return summary
 
 
-def _commits(root: Path) -> Finding | None:
+def _commits(root: Path) -> str:
     from ralph_tui.engine.commits.task_commits import work_place
     from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
     from ralph_tui.store.project import Project
     from ralph_tui.vcs.commits import Committer
 
-    try:
-        settings = load_settings(root)
-        git = settings.git
-        if git.commit == git.branch == "off":
-            return None
-        sandboxed = settings.safety.sandbox != "off" and not sandbox_problem()
-        docs = Project(root).load()
-        place = work_place(docs, settings, root, asked="", builds=True, sandboxed=sandboxed)
-        branch = one_line(place.require_ready(Committer(root, None), docs), 80)
-    except RalphError as error:
-        return Finding("commits", ok=False, text=error.message, advice=error.hint)
+    settings = load_settings(root)
+    git = settings.git
+    if git.commit == git.branch == "off":
+        return ""
+    sandboxed = settings.safety.sandbox != "off" and not sandbox_problem()
+    docs = Project(root).load()
+    place = work_place(docs, settings, root, asked="", builds=True, sandboxed=sandboxed)
+    branch = one_line(place.require_ready(Committer(root, None), docs), 80)
     what = {"off": "off", "task": "one for each verified task", "feature": "one at the end"}
-    return Finding("commits", ok=True, text=f"{what[git.commit]}, on the branch {branch}")
+    return f"{what[git.commit]}, on the branch {branch}"
 
 
-def _agents_md(root: Path) -> Finding | None:
+def _agents_md(root: Path) -> str:
     from ralph_tui.store.project import Project
 
     project = Project(root, "")
-    text = project.read_text(project.layout.agents_md, AGENTS_MD_BYTES)
-    count = lines_of(text)
-    if not text:
-        return None
-    size = f"{plural(count, 'line')} of at most {MAX_LINES}"
-    advice = f"Shorten it. Only the first {MAX_LINES} lines go into prompts, which name the file for the rest."
-    return Finding("AGENTS.md", ok=count <= MAX_LINES, text=size, advice=advice, needed=False)
+    count = lines_of(project.read_text(project.layout.agents_md, AGENTS_MD_BYTES))
+    size = f"{plural(count, 'line')} of at most {MAX_LINES}" if count else ""
+    if count > MAX_LINES:
+        shown = (
+            f"Only the first {MAX_LINES} lines go into prompts, which name the file for the rest."
+        )
+        raise SetupError(size, f"Shorten it. {shown}")
+    return size
 
 
 SHOWN_ON_SCREEN = ("terminal", "plan")

@@ -4,7 +4,6 @@ import os
 import shlex
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 import uuid
@@ -14,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_tui.agent.process import launch_script
-from ralph_tui.domain.errors import RalphError
+from ralph_tui.cli.doctor.preflight import Finding, TrialError, asked, checked, failure_of
+from ralph_tui.domain.errors import SetupError
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.sandbox.environ_block import visible_keys
 from ralph_tui.guard.sandbox.environment import agent_environment, cli_overlay
-
-SECONDS = 20
 
 SECRET_NAMES = ("RALPH_DOCTOR_TOKEN", "ANTHROPIC_API_KEY")
 """Secrets that no command may see: the CLI starts without the first, and drops its own key before each command."""
@@ -27,27 +25,6 @@ SECRET_NAMES = ("RALPH_DOCTOR_TOKEN", "ANTHROPIC_API_KEY")
 SEE_SECRETS = "see a secret variable"
 
 _CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 2)"
-
-
-class TrialError(Exception):
-    """The trial did not run, so it shows nothing; the message says why."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The result of one check.
-
-    Attributes:
-        needed: Whether a run cannot start while this is wrong.
-        is_next: Whether nothing is wrong: something is not set up yet, and the advice is the next step.
-    """
-
-    name: str
-    ok: bool
-    text: str
-    advice: str = ""
-    needed: bool = True
-    is_next: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,31 +82,11 @@ def successful_attempts(
     )
     script = f'. "$CLAUDE_ENV_FILE"\n{script}\necho tried'
     words = [*prefix, environment["RALPH_GUARD_PYTHON"], "-IS", "-c", starter, "-c", script]
-    done = run_trial(words, project.root, environment)
+    done = asked(words, project.root, environment)
     *found, last = done.stdout.splitlines() or [""]
     if last != "tried":
-        errors = done.stderr.strip().splitlines()
-        raise TrialError(errors[0] if errors else f"it ends with status {done.returncode}")
+        raise TrialError(failure_of(done))
     return tuple(found)
-
-
-def run_trial(
-    words: Sequence[str], cwd: Path, environment: Mapping[str, str]
-) -> "subprocess.CompletedProcess[str]":
-    try:
-        return subprocess.run(
-            words,
-            cwd=cwd,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise TrialError(str(error)) from error
 
 
 _PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
@@ -139,18 +96,16 @@ _ADVICE = (
 )
 
 
-def check_exposure(*, sandboxed: bool) -> Finding:
+def _exposure(sandboxed: bool) -> str:  # noqa: FBT001 - beside its only caller
     """Check which keys a script of the agent can read; none if a sandbox hides them."""
     if sandboxed:
-        text = "commands in the sandbox see no other process and no login file"
-        return Finding("keys", ok=True, text=text, needed=False)
+        return "commands in the sandbox see no other process and no login file"
     directory = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
     logins = (directory / ".credentials.json", Path.home() / ".ssh")
     found = [*_keys_of_parents(), *(str(p) for p in logins if p.exists()), *_readable_memory()]
-    if not found:
-        return Finding("keys", ok=True, text="no script can read them (tried)", needed=False)
-    text = f"without a sandbox a script can read {'; '.join(found)}"
-    return Finding("keys", ok=False, text=text, advice=_ADVICE, needed=False)
+    if found:
+        raise SetupError(f"without a sandbox a script can read {'; '.join(found)}", _ADVICE)
+    return "no script can read them (tried)"
 
 
 def _keys_of_parents() -> Iterator[str]:
@@ -187,42 +142,45 @@ _COMMIT = (
 
 def check_layers(start: Path, mode: str = "auto") -> Iterator[Finding]:
     """Try every layer of the guard, from judging commands to noticing changes; `mode` is `safety.sandbox`."""
-    yield _check_guard(start)
+    yield from checked("guard", _guard, start)
     with tempfile.TemporaryDirectory(prefix="ralph-doctor-") as directory:
         repository = Path(directory, "repository")
         repository.mkdir()
         if git := shutil.which("git"):
             clean = {n: v for n, v in os.environ.items() if not n.startswith("GIT_")}
-            run_trial([git, "init", "-q"], repository, clean)
+            asked([git, "init", "-q"], repository, clean)
         environment = agent_environment(Policy(root=repository), os.environ)
-        yield _check_shims(git, repository, environment)
-        yield _check_git_hook(git, repository, environment)
+        yield from checked("shims", _shims, git, repository, environment)
+        yield from checked("git hook", _git_hook, git, repository, environment, needed=False)
         with trial_project(Path(directory, "place")) as project:
-            yield _check_secrets(project)
-            sandbox = _check_sandbox(project, mode)
-            yield sandbox
-            yield check_exposure(sandboxed=sandbox.ok and sys.platform != "darwin")
-    yield _check_fingerprint(start)
+            yield from checked("secrets", _secrets, project)
+            sandbox = [*checked("sandbox", _sandbox, project, mode, needed=mode == "required")]
+            yield from sandbox
+            hidden = sandbox[0].ok and sys.platform != "darwin"
+            yield from checked("keys", _exposure, hidden, needed=False)
+    yield from checked("fingerprint", _fingerprint, start)
 
 
-def _check_guard(root: Path) -> Finding:
+def _guard(root: Path) -> str:
     from ralph_tui.guard.command_judge import judging
 
     with judging(Policy(root=root)) as judge:
-        ok = (judge("git status").decision, judge("git push").decision) == ("allow", "deny")
-    wrong = "the process that judges commands does not answer, so every command would be denied"
-    return Finding("guard", ok, "judges commands (tried)" if ok else wrong, _REINSTALL)
+        if (judge("git status").decision, judge("git push").decision) != ("allow", "deny"):
+            wrong = (
+                "the process that judges commands does not answer, so every command would be denied"
+            )
+            raise SetupError(wrong, _REINSTALL)
+    return "judges commands (tried)"
 
 
-def _check_shims(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
+def _shims(git: str | None, root: Path, environment: Mapping[str, str]) -> str:
     from ralph_tui.guard.sandbox.environment import SHIMS
 
     programs = [p for d in (SHIMS, SHIMS / "hooks") for p in sorted(d.glob("*")) if p.is_file()]
     broken = [p.name for p in programs if not p.suffix and not os.access(p, os.X_OK)]
-    advice = f"Make them executable: chmod +x {SHIMS}/*"
     if broken or not programs:
         wrong = f"cannot be run: {', '.join(broken)}" if broken else f"none in {SHIMS}"
-        return Finding("shims", ok=False, text=wrong, advice=advice)
+        raise SetupError(wrong, f"Make them executable: chmod +x {SHIMS}/*")
     attempts: dict[str, tuple[Sequence[str], str]] = {}
     if git:
         attempts["git commit"] = (("git", *_COMMIT), "(git-read-only)")
@@ -232,65 +190,61 @@ def _check_shims(git: str | None, root: Path, environment: Mapping[str, str]) ->
         for name, (words, answer) in attempts.items()
         if (why := _why_not_refused(words, answer, root, environment))
     ]
+    if allowed:
+        raise SetupError(f"do not refuse {', '.join(allowed)}", _REINSTALL)
     names = ", ".join(p.name for p in sorted(SHIMS.glob("*")) if p.is_file() and not p.suffix)
-    refused = f"refuse {' and '.join(attempts)} (tried); they replace {names}"
-    text = f"do not refuse {', '.join(allowed)}" if allowed else refused
-    return Finding("shims", not allowed, text, _REINSTALL)
+    return f"refuse {' and '.join(attempts)} (tried); they replace {names}"
 
 
-def _check_git_hook(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
+def _git_hook(git: str | None, root: Path, environment: Mapping[str, str]) -> str:
     if git is None:
-        return Finding("git hook", ok=False, text="git is not installed", needed=False)
-    why = _why_not_refused((git, *_COMMIT), "left to the person", root, environment)
-    text = (
-        f"does not refuse a commit ({why}); it needs git 2.28"
-        if why
-        else ("refuses commits and branches of scripts (tried)")
-    )
-    return Finding("git hook", not why, text, "Install a newer git.", needed=False)
+        raise SetupError("git is not installed")
+    if why := _why_not_refused((git, *_COMMIT), "left to the person", root, environment):
+        wrong = f"does not refuse a commit ({why}); it needs git 2.28"
+        raise SetupError(wrong, "Install a newer git.")
+    return "refuses commits and branches of scripts (tried)"
 
 
 def _why_not_refused(
     words: Sequence[str], answer: str, root: Path, environment: Mapping[str, str]
 ) -> str:
     try:
-        done = run_trial(words, root, environment)
+        done = asked(words, root, environment)
     except TrialError as error:
         return str(error)
     if done.returncode == 0:
         return "it was done"
-    errors = done.stderr.strip().splitlines()
-    return "" if answer in done.stderr else (errors[0] if errors else f"status {done.returncode}")
+    return "" if answer in done.stderr else failure_of(done)
 
 
-def _check_secrets(project: TrialProject) -> Finding:
+def _secrets(project: TrialProject) -> str:
     try:
         seen = successful_attempts(project, (), {SEE_SECRETS: project.attempts[SEE_SECRETS]})
     except TrialError as error:
-        return Finding("secrets", ok=False, text=f"could not be tried: {error}", advice=_REINSTALL)
-    wrong = "a command sees variables with secret names"
-    text = wrong if seen else "commands do not see variables with keys (tried)"
-    return Finding("secrets", not seen, text, _REINSTALL)
+        raise SetupError(f"could not be tried: {error}", _REINSTALL) from error
+    if seen:
+        raise SetupError("a command sees variables with secret names", _REINSTALL)
+    return "commands do not see variables with keys (tried)"
 
 
-def _check_sandbox(project: TrialProject, mode: str) -> Finding:
+def _sandbox(project: TrialProject, mode: str) -> str:
     from ralph_tui.guard.sandbox.os_sandbox import INSTALL, NOT_HELD, sandbox_problem
 
     if mode == "off":
-        return Finding("sandbox", ok=False, text="switched off (safety.sandbox)", needed=False)
+        raise SetupError("switched off (safety.sandbox)")
     reason = sandbox_problem()
-    problem = f"not available: {reason}" if reason else _sandbox_leaks(project)
+    if problem := f"not available: {reason}" if reason else _sandbox_leaks(project):
+        advice = f"{INSTALL}. Without a sandbox, nothing holds back {NOT_HELD}."
+        raise SetupError(problem, advice)
     who = (
         "the agent's commands, but not the checks that ralph runs on macOS"
         if sys.platform == "darwin"
         else "the agent's commands and the checks (each tried)"
     )
-    text = problem or (
+    return (
         f"contains {who}: .git, .ralph and everything outside the project are read-only, keys are hidden, "
         "no network except safety.sandbox_domains"
     )
-    advice = f"{INSTALL}. Without a sandbox, nothing holds back {NOT_HELD}."
-    return Finding("sandbox", not problem, text, advice, needed=mode == "required")
 
 
 def _sandbox_leaks(project: TrialProject) -> str:
@@ -317,16 +271,9 @@ def _sandbox_leaks(project: TrialProject) -> str:
     return f"does not hold, a command can {', '.join(dict.fromkeys(done))}" if done else ""
 
 
-def _check_fingerprint(start: Path) -> Finding:
+def _fingerprint(start: Path) -> str:
     from ralph_tui.guard.repository.watcher import RepositoryWatcher
 
-    try:
-        seen = RepositoryWatcher(start).snapshot()
-    except RalphError as error:
-        return Finding("fingerprint", ok=False, text=error.message, advice=error.hint)
-    text = (
-        "of the repository before and after each session"
-        if seen
-        else "nothing to watch: no repository"
-    )
-    return Finding("fingerprint", ok=True, text=text)
+    if RepositoryWatcher(start).snapshot():
+        return "of the repository before and after each session"
+    return "nothing to watch: no repository"
