@@ -13,7 +13,7 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_262,
-    "ralph_tui/cli": 7_067,
+    "ralph_tui/cli": 6_914,
     "ralph_tui/config": 1_997,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_793,
@@ -24,7 +24,7 @@ MOST_LINES = {
     "ralph_tui/store": 5_510,
     "ralph_tui/tui": 11_853,
     "ralph_tui/vcs": 1_137,
-    "tests": 47_079,
+    "tests": 47_078,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_args
 from pydantic import Field, JsonValue, ValidationError, create_model
 from typer.models import ArgumentInfo
 
-from ralph_tui.cli.commands import answer, control, status, tasks
+from ralph_tui.cli.commands import reports, steering, tasks
 from ralph_tui.cli.console import captured
 from ralph_tui.cli.options import call_with, parameters_of
 from ralph_tui.domain.base import Model
@@ -57,13 +57,13 @@ class _Tool(NamedTuple):
 _TOOLS: Mapping[str, _Tool] = {
     "status": _Tool(
         "Show the state of the loop: whether it runs, its task, cost and breaker, and what waits for the person.",
-        status.status,
+        reports.status,
         fixed={"as_json": True},
         read_only=True,
     ),
     "tasks": _Tool(
         "List the tasks of the plan, or show one of them with all its fields.",
-        status.tasks,
+        reports.tasks,
         {"pending": "", "task_id": ""},
         read_only=True,
     ),
@@ -74,12 +74,12 @@ _TOOLS: Mapping[str, _Tool] = {
     ),
     "inject": _Tool(
         "Give the loop's agent guidance for its next iteration.",
-        control.inject,
+        steering.inject,
         {"text": "What the agent should know or do.", "now": ""},
     ),
     "answer": _Tool(
         "Answer a question or permission request of the loop. The decision is the person's.",
-        answer.answer,
+        steering.answer,
         {
             "question_id": "The question's id, as status lists it.",
             "text": "The number or label of an option (several with commas), or free text.",
@@ -87,12 +87,12 @@ _TOOLS: Mapping[str, _Tool] = {
         },
     ),
     "pause": _Tool(
-        "Pause the loop after this iteration. Call again to pause at once.", control.pause
+        "Pause the loop after this iteration. Call again to pause at once.", steering.pause
     ),
-    "resume": _Tool("Resume a paused loop, or withdraw a pending pause.", control.resume),
+    "resume": _Tool("Resume a paused loop, or withdraw a pending pause.", steering.resume),
     "stop": _Tool(
         "Stop the loop after this iteration. Call again to stop at once.",
-        control.stop,
+        steering.stop,
         {"now": ""},
     ),
 }

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -16,12 +15,10 @@ from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.present.text.figures import breaker_counts, money, stamp, tokens, when
+from ralph_tui.present.text.glyphs import Glyphs, choose
 from ralph_tui.store.documents.documents import Documents
 from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project
-
-if TYPE_CHECKING:
-    from ralph_tui.present.text.glyphs import Glyphs
 
 SHOWN_SESSIONS = 10
 
@@ -199,7 +196,7 @@ def status_json(
     }
 
 
-def _sign(signs: "Glyphs", task: Task) -> str:
+def _sign(signs: Glyphs, task: Task) -> str:
     return {
         TaskStatus.PENDING: signs.pause if task.is_held else signs.ready,
         TaskStatus.IN_PROGRESS: signs.current,
@@ -248,8 +245,6 @@ def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
 
 
 def tasks_table(plan: ImplementationPlan, shown: Sequence[Task]) -> None:
-    from ralph_tui.present.text.glyphs import choose
-
     signs, done = choose(encoding=sys.stdout.encoding), plan.complete_ids()
     out_table(
         ("", "TASK", "STATUS", "PRIORITY", "DESCRIPTION"),

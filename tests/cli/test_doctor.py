@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.cli.doctor import checks, guard_layers
-from ralph_tui.cli.doctor.check_trial import try_checks_of
-from ralph_tui.cli.doctor.checks import readiness
+from ralph_tui.cli.doctor.checks import readiness, try_checks_of
 from ralph_tui.cli.doctor.preflight import Finding
 from ralph_tui.engine.safety.processes import RUN_MARK
 from ralph_tui.engine.verification import check_command

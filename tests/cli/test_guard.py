@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from ralph_tui.cli.commands.guard import PhaseName
+from ralph_tui.cli.commands.checking import PhaseName
 from ralph_tui.domain.project_state import Phase
 from tests.cli.processes import inside
 

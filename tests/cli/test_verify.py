@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.commands.verify import result_lines
+from ralph_tui.cli.commands.checking import result_lines
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase

@@ -6,7 +6,6 @@ from ralph_tui.cli.completion import features
 from ralph_tui.cli.console import note, note_check, out, out_json
 from ralph_tui.cli.options import AsJson, app, argument, chosen_feature, examples, flag, option
 from ralph_tui.cli.project_lookup import find_project, open_controls
-from ralph_tui.cli.run.import_dialog import ask, finish, show
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
@@ -57,6 +56,7 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
     Tasks that are complete here stay complete. Tasks that only the file marks as complete count as not verified.
     The file is not changed.
     """
+    from ralph_tui.cli.run.import_dialog import ask, finish, show
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.features import UNNAMED
     from ralph_tui.engine.run.plan_import import PlanImport, check_claims, evidence_of

@@ -1,6 +1,7 @@
 """`ralph init`: sets up ralph in a project, and creates a Python project in an empty directory."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,9 +19,7 @@ from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.sanitize import one_line
 
 if TYPE_CHECKING:
-    from subprocess import CompletedProcess
-
-    from ralph_tui.cli.run.beginning import Beginning
+    from ralph_tui.cli.run.model_work import Beginning
     from ralph_tui.domain.verification.check_commands import ProjectChecks
     from ralph_tui.store.layout import Layout
 
@@ -201,7 +200,7 @@ def init(
         Features(root).require_new(name)
     beginning = None
     if source is not None:
-        from ralph_tui.cli.run.beginning import read_beginning
+        from ralph_tui.cli.run.model_work import read_beginning
 
         beginning = read_beginning(root, name, source, start)
     elif replace(start, yes=False) != FromOptions():
@@ -225,7 +224,7 @@ def init(
         raise typer.Exit(beginning.begin())
     offers = adoption.new and adoption.checks.commands and is_at_terminal() and not start.yes
     if offers and typer.confirm("\nRun the checks once now, in the sandbox?", default=True):
-        from ralph_tui.cli.doctor.check_trial import print_findings, try_checks_of
+        from ralph_tui.cli.doctor.checks import print_findings, try_checks_of
 
         print_findings(tuple(try_checks_of(root)))
 
@@ -479,7 +478,7 @@ def _uv_init(root: Path, options: tuple[str, ...]) -> None:
         out(f"created  {name} (uv init)")
 
 
-def _uv(root: Path, *words: str) -> "CompletedProcess[str]":
+def _uv(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return asked(("uv", *words), root, seconds=None)
 
 

@@ -1,16 +1,20 @@
 """Checks everything that a run needs, for `ralph doctor` and for the first lines of the screen."""
 
+import asyncio
 import os
 import re
+import shlex
 import shutil
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import typer
 
 from ralph_tui.agent.login import check_address, check_login, login, try_login
-from ralph_tui.cli.console import no_screen
-from ralph_tui.cli.doctor.check_trial import last_trial, try_checks_of
+from ralph_tui.cli.console import no_screen, out
 from ralph_tui.cli.doctor.guard_layers import check_layers
 from ralph_tui.cli.doctor.preflight import (
     KIND_WORDS,
@@ -24,17 +28,39 @@ from ralph_tui.cli.doctor.preflight import (
     uv_version,
 )
 from ralph_tui.config.load import config_paths, load_settings
+from ralph_tui.domain.base import Model
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
 from ralph_tui.domain.events import Notice
-from ralph_tui.domain.formatting import plural
+from ralph_tui.domain.formatting import duration, plural, shortlist
 from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.steps import StepLog
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.check_commands import CheckKind
-
-if TYPE_CHECKING:
-    from ralph_tui.engine.safety.processes import OrphanProcess
-
+from ralph_tui.engine.commits.task_commits import work_place
+from ralph_tui.engine.phases.build_loop import require_workable
+from ralph_tui.engine.run.verify_task import Tried, try_checks
+from ralph_tui.engine.safety.phase_extensions import check_extras
+from ralph_tui.engine.safety.processes import HOW_TO_END, OrphanProcess, described, find_orphans
+from ralph_tui.engine.safety.repository_guard import repository_notices
+from ralph_tui.engine.steps.around_work import check_steps
+from ralph_tui.engine.verification.baseline import Check, require_started
+from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
+from ralph_tui.engine.verification.detection.project_checks import (
+    checks_of,
+    detect_checks,
+    gate_commands,
+)
+from ralph_tui.engine.verification.evidence.examined import Examined
+from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
+from ralph_tui.present.text.figures import limit
+from ralph_tui.present.text.glyphs import choose
+from ralph_tui.store.backup.check_store import TRIED, CheckStore
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Project
+from ralph_tui.vcs.commits import Committer
 
 LOW_DISK_BYTES = 500_000_000
 AGENTS_MD_BYTES = 1_000_000
@@ -84,8 +110,6 @@ def _terminal() -> str:
 
 
 def _strays(start: Path) -> str:
-    from ralph_tui.engine.safety.processes import HOW_TO_END, described
-
     if left := orphans_of(start):
         raise SetupError(described(left), HOW_TO_END)
     return "no leftover processes"
@@ -99,12 +123,8 @@ def _disk(place: Path) -> str:
     return text
 
 
-def orphans_of(start: Path) -> "tuple[OrphanProcess, ...]":
+def orphans_of(start: Path) -> tuple[OrphanProcess, ...]:
     """Return the processes that a dead run left behind; none while a loop runs, whose processes look the same."""
-    from ralph_tui.engine.safety.processes import find_orphans
-    from ralph_tui.store.layout import Layout
-    from ralph_tui.store.lock import LoopLock
-
     root = _project_root(start)
     if root is None or LoopLock(Layout(root)).owner() is not None:
         return ()
@@ -136,8 +156,6 @@ def _git(start: Path) -> str:
     done = asked(("git", "rev-parse", "--show-toplevel"), start)
     if done.returncode != 0:
         raise SetupError("not a repository", advice)
-    from ralph_tui.engine.safety.repository_guard import repository_notices
-
     if warnings := " ".join(
         notice.text for notice in repository_notices(start) if notice.level == "warning"
     ):
@@ -146,9 +164,6 @@ def _git(start: Path) -> str:
 
 
 def _python(root: Path) -> str:
-    from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
-    from ralph_tui.engine.verification.detection.project_checks import detect_checks
-
     checks = detect_checks(DirectoryFiles(root))
     if checks.commands and not checks.python:
         return ""
@@ -161,8 +176,6 @@ def _python(root: Path) -> str:
 
 
 def _project_root(start: Path) -> Path | None:
-    from ralph_tui.store.project import Project
-
     try:
         return Project.find(start, "").root
     except RalphError:
@@ -170,12 +183,6 @@ def _project_root(start: Path) -> Path | None:
 
 
 def _config(root: Path) -> str:
-    from ralph_tui.domain.project_state import Phase
-    from ralph_tui.domain.run.steps import StepLog
-    from ralph_tui.engine.safety.phase_extensions import check_extras
-    from ralph_tui.engine.steps.around_work import check_steps
-    from ralph_tui.store.project import Project
-
     settings = load_settings(root)
     check_extras(settings, Phase, root, os.environ)
     try:
@@ -189,9 +196,6 @@ def _config(root: Path) -> str:
 
 
 def _plan(root: Path | None) -> str:
-    from ralph_tui.engine.phases.build_loop import require_workable
-    from ralph_tui.store.project import Project
-
     if root is None:
         raise SetupError("no ralph project here.", "Run `ralph init` in your project.")
     project = Project(root)
@@ -211,8 +215,6 @@ def _plan(root: Path | None) -> str:
 
 
 def _checks(root: Path) -> str:
-    from ralph_tui.engine.verification.detection.project_checks import checks_of
-
     checks = checks_of(root, load_settings(root))
     summary = "; ".join(
         f"{word} `{one.command}` from {one.found}"
@@ -238,11 +240,6 @@ def _checks(root: Path) -> str:
 
 
 def _commits(root: Path) -> str:
-    from ralph_tui.engine.commits.task_commits import work_place
-    from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
-    from ralph_tui.store.project import Project
-    from ralph_tui.vcs.commits import Committer
-
     settings = load_settings(root)
     git = settings.git
     if git.commit == git.branch == "off":
@@ -256,8 +253,6 @@ def _commits(root: Path) -> str:
 
 
 def _agents_md(root: Path) -> str:
-    from ralph_tui.store.project import Project
-
     project = Project(root, "")
     count = lines_of(project.read_text(project.layout.agents_md, AGENTS_MD_BYTES))
     size = f"{plural(count, 'line')} of at most {MAX_LINES}" if count else ""
@@ -275,9 +270,6 @@ SHOWN_ON_SCREEN = ("terminal", "plan")
 
 def readiness(root: Path) -> Iterator[Notice]:
     """Yield the models and limits of a run, then the problems. Blocks for about a second."""
-    from ralph_tui.engine.verification.detection.project_checks import checks_of, gate_commands
-    from ralph_tui.present.text.figures import limit
-
     try:
         settings = load_settings(root)
     except RalphError as error:
@@ -300,3 +292,80 @@ def readiness(root: Path) -> Iterator[Notice]:
         yield Notice(level=level, text=f"{finding.name}: {finding.text.rstrip('.')}.{advice}")
     if not wrong:
         yield Notice(text="Everything that a run needs is there.")
+
+
+_OLD_FAILURE = (
+    "A run accepts an old failure as long as it gets no worse. To fix it first: ralph until"
+)
+
+
+class Trial(Model):
+    """What each check showed when the person tried them, and when that was."""
+
+    at: float = 0.0
+    shown: Mapping[str, str] = {}
+
+
+def try_checks_of(root: Path) -> Iterator[Finding]:
+    """Run each check of the project once, yield what it showed, and remember that for the start screen. Blocks."""
+    try:
+        tried = asyncio.run(try_checks(root, load_settings(root)))
+    except RalphError as error:
+        yield Finding("tried", ok=False, text=error.message, advice=error.hint)
+        return
+    found = {check.command: _finding(root, check, tried) for check in tried.checks}
+    if not found:
+        text = "no check to run"
+        advice = "Name one: ralph config set build.test_command COMMAND"
+        yield Finding("tried", ok=False, text=text, advice=advice, needed=False, is_next=True)
+    shown = {command: finding.text for command, finding in found.items()}
+    CheckStore(root).save(TRIED, Trial(at=time.time(), shown=shown))
+    yield from found.values()
+
+
+def _finding(root: Path, check: Check, tried: Tried) -> Finding:
+    one = tried.examined.get(check.command)
+    try:
+        notes = require_started(root, (check,), tried.examined, (), tried.hidden)
+    except SetupError as error:
+        return Finding("tried", ok=False, text=error.message, advice=error.hint)
+    if one is None:
+        return Finding("tried", ok=False, text=f"`{check.command}` did not run", needed=False)
+    took = duration(one.result.seconds)
+    if one.passed:
+        ran = f"{plural(one.counts.passed, 'test')}, " if one.counts and one.counts.passed else ""
+        return Finding("tried", ok=True, text=f"`{check.command}` passes ({ran}{took})")
+    text = f"`{check.command}` fails ({took}): {_why(one)}"
+    advice = " ".join((*notes, _OLD_FAILURE, shlex.quote(check.command)))
+    return Finding("tried", ok=False, text=text, advice=advice, needed=False)
+
+
+def _why(one: Examined) -> str:
+    if one.failing:
+        return f"{plural(len(one.failing), 'test')} failed: {shortlist(list(one.failing), 3)}"
+    if one.faults:
+        return "; ".join(one.faults)
+    lines = [line.strip() for line in one.result.tail.splitlines() if line.strip()]
+    return lines[-1] if lines else f"status {one.result.exit_code}"
+
+
+def last_trial(root: Path) -> Mapping[str, str]:
+    known = CheckStore(root).load(TRIED, Trial) or Trial()
+    ago = duration(max(0.0, time.time() - known.at))
+    return {command: f"{text}, {ago} ago" for command, text in known.shown.items()}
+
+
+def print_findings(findings: tuple[Finding, ...]) -> None:
+    signs = choose(encoding=sys.stdout.encoding)
+    width = max(len(finding.name) for finding in findings)
+    for finding in findings:
+        if finding.ok:
+            sign, word = signs.ok, "ok   "
+        elif finding.is_next:
+            sign, word = signs.chevron, "next "
+        else:
+            sign, word = (signs.failed, "wrong") if finding.needed else (signs.warning, "note ")
+        typer.echo(f"{sign} {word} {finding.name.ljust(width)}  ", nl=False)
+        out(finding.text)
+        if not finding.ok and finding.advice:
+            out(f"{' ' * 8}{finding.advice}")

@@ -4,22 +4,20 @@ import asyncio
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ralph_tui.cli.console import note, out, out_facts, out_json
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.verification.review import criteria_count
-
-if TYPE_CHECKING:
-    from ralph_tui.engine.control.request import RunRequest
-    from ralph_tui.engine.run.dry_run import NextRun
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.run.dry_run import NextRun, look_ahead
+from ralph_tui.present.text.figures import zoned
 
 
 def show_next_run(
     root: Path,
     overrides: Mapping[str, object],
-    request: "RunRequest",
+    request: RunRequest,
     *,
     facts: bool,
     prompt: bool,
@@ -27,7 +25,6 @@ def show_next_run(
 ) -> int:
     """Print what a run would do first; return its exit status if it would end at once, otherwise 0."""
     from ralph_tui.cli.composition import preview_services
-    from ralph_tui.engine.run.dry_run import look_ahead
 
     found = asyncio.run(look_ahead(root, preview_services(root, overrides), request))
     if as_json:
@@ -46,9 +43,7 @@ def show_next_run(
     return found.status
 
 
-def _print_facts(found: "NextRun") -> None:
-    from ralph_tui.present.text.figures import zoned
-
+def _print_facts(found: NextRun) -> None:
     out(zoned(found.first))
     if found.hint:
         out(zoned(found.hint))
@@ -60,7 +55,7 @@ def _print_facts(found: "NextRun") -> None:
     out("This was a dry run: nothing was started or written.")
 
 
-def _facts(found: "NextRun") -> Iterator[tuple[str, str]]:
+def _facts(found: NextRun) -> Iterator[tuple[str, str]]:
     yield "Project", found.project
     if found.feature:
         yield "Feature", found.feature
@@ -94,7 +89,7 @@ def _facts(found: "NextRun") -> Iterator[tuple[str, str]]:
         yield "Prompt", f"{found.prompt_chars:,} characters"
 
 
-def _cost(found: "NextRun") -> str:
+def _cost(found: NextRun) -> str:
     limits = found.cost_limits
     parts = (
         (limits.per_iteration, "an iteration"),

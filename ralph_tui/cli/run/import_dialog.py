@@ -1,20 +1,15 @@
 """Prints the preview of an import, asks about it, and prints the result."""
 
-from typing import TYPE_CHECKING
-
 from ralph_tui.cli.console import agreed, out, out_json
-
-if TYPE_CHECKING:
-    from ralph_tui.domain.plan.import_preview import ImportPreview
-    from ralph_tui.domain.verification.verification import GateResult
+from ralph_tui.domain.plan.import_preview import ImportPreview
+from ralph_tui.domain.verification.verification import GateResult
+from ralph_tui.present.sections.import_parts import import_done, import_heading, import_parts
+from ralph_tui.present.text.spans import plain
 
 MOST_LISTED = 60
 
 
-def show(preview: "ImportPreview") -> None:
-    from ralph_tui.present.sections.import_parts import import_heading, import_parts
-    from ralph_tui.present.text.spans import plain
-
+def show(preview: ImportPreview) -> None:
     out(import_heading(preview))
     for part in import_parts(preview, MOST_LISTED):
         out()
@@ -23,7 +18,7 @@ def show(preview: "ImportPreview") -> None:
             out(f"  {plain(line)}")
 
 
-def ask(preview: "ImportPreview", *, as_json: bool) -> None:
+def ask(preview: ImportPreview, *, as_json: bool) -> None:
     if as_json:
         finish(preview, as_json=True, written=False)
     kept = "The plan is as it was."
@@ -31,14 +26,12 @@ def ask(preview: "ImportPreview", *, as_json: bool) -> None:
 
 
 def finish(
-    preview: "ImportPreview",
+    preview: ImportPreview,
     *,
     as_json: bool,
     written: bool,
-    results: "dict[str, GateResult] | None" = None,
+    results: dict[str, GateResult] | None = None,
 ) -> None:
-    from ralph_tui.present.sections.import_parts import import_done
-
     checked = {
         task_id: "verified" if found.verified else "not verified" if found.passed else "failed"
         for task_id, found in (results or {}).items()

@@ -1,11 +1,12 @@
-"""`ralph history` and `report`: past sessions, their figures, and a report to share."""
+"""`ralph status`, `tasks`, `history` and `report`: what is, and what was."""
 
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ralph_tui.cli.completion import every_task
 from ralph_tui.cli.console import note, out, out_json
-from ralph_tui.cli.options import AsJson, app, examples, flag
+from ralph_tui.cli.options import AsJson, app, argument, examples, flag
 from ralph_tui.cli.project_lookup import find_project, past_of, read_project
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.formatting import plural
@@ -13,6 +14,47 @@ from ralph_tui.domain.formatting import plural
 if TYPE_CHECKING:
     from ralph_tui.present.sections.run_report import RunReport
     from ralph_tui.store.project import Project
+
+
+@app.command(epilog=examples("ralph status --json"))
+def status(
+    *,
+    verbose: Annotated[bool, flag("Also list the latest sessions.", "-v")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the project's status."""
+    from ralph_tui.cli.status_report import print_status
+
+    print_status(verbose=verbose, as_json=as_json)
+
+
+@app.command(epilog=examples("ralph tasks --pending"))
+def tasks(
+    task_id: Annotated[
+        str,
+        argument("TASK", "The ID of one task, to show all its fields.", autocompletion=every_task),
+    ] = "",
+    *,
+    pending: Annotated[bool, flag("Leave out complete tasks.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the tasks in plan order, or show one of them."""
+    from ralph_tui.cli import status_report
+    from ralph_tui.domain.plan.plan import TaskStatus
+
+    plan = read_project(find_project()).plan
+    if task_id:
+        from ralph_tui.engine.control.plan_edits import find
+
+        out_json(find(plan, task_id).model_dump(mode="json"))
+        return
+    shown = [t for t in plan.tasks if not (pending and t.status is TaskStatus.COMPLETE)]
+    if as_json:
+        out_json([task.model_dump(mode="json") for task in shown])
+    elif not shown:
+        out("No task is left to do." if plan.tasks else "The plan has no tasks yet.")
+    else:
+        status_report.tasks_table(plan, shown)
 
 
 _MARK_BYTES = 200
