@@ -17,14 +17,14 @@ MOST_LINES = {
     "ralph_tui/config": 1_997,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_793,
-    "ralph_tui/engine": 21_101,
+    "ralph_tui/engine": 20_777,
     "ralph_tui/guard": 6_504,
     "ralph_tui/interop": 3_202,
     "ralph_tui/present": 6_738,
     "ralph_tui/store": 5_510,
     "ralph_tui/tui": 11_853,
     "ralph_tui/vcs": 1_137,
-    "tests": 47_078,
+    "tests": 47_048,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

@@ -59,8 +59,8 @@ from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.session.iteration_result import with_guidance_used
 from ralph_tui.engine.session.spec import guard_policy, spec_maker, with_own_processes
 from ralph_tui.engine.verification.baseline import Baseline
-from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
-from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, start_command
+from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
+from ralph_tui.engine.verification.evidence.examined import starts_product
 from ralph_tui.engine.verification.gate import Gate, gate_environment
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from ralph_tui.guard.command_judge import CommandJudge
@@ -319,10 +319,7 @@ class Runner:
     async def _finished(self, end: End, since: float) -> LoopFinished:
         docs = self.project_state.docs
         changes = await self._snapshots.changes()
-        start = await asyncio.to_thread(start_command, DirectoryFiles(self._project.root))
-        seen = (
-            command for command in reversed(self._passing) if f"{command} ".startswith(f"{start} ")
-        )
+        seen = filter(starts_product, reversed(self._passing))
         return LoopFinished(
             status=end.status,
             reason=end.reason,
@@ -337,7 +334,7 @@ class Runner:
             files_changed=len(changes),
             lines_added=sum(one.additions for one in changes),
             lines_removed=sum(one.deletions for one in changes),
-            start_command=next(seen, "") if start and changes else "",
+            start_command=next(seen, "") if changes else "",
         )
 
     @contextlib.asynccontextmanager

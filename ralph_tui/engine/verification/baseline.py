@@ -32,7 +32,7 @@ from ralph_tui.engine.verification.detection.python_declarations import PythonPr
 from ralph_tui.engine.verification.evidence import reports
 from ralph_tui.engine.verification.evidence.classify import SUBJECT
 from ralph_tui.engine.verification.evidence.examined import Examined, is_linter
-from ralph_tui.engine.verification.evidence.reports import SCRIPT, TestReport
+from ralph_tui.engine.verification.evidence.reports import TestReport
 from ralph_tui.engine.verification.evidence.runners import placed_programs, recognized_runners
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection
 from ralph_tui.guard.core.policy import PYTHON_TOOLS
@@ -71,7 +71,7 @@ class BaselineFailure(Model):
     @property
     def summary(self) -> str:
         """A short text about what failed."""
-        failing = TestReport(outcomes=_tests(self.outcomes)).failing
+        failing = TestReport(outcomes=self.outcomes).failing
         if not failing:
             return f"exit status {self.exit_code}"
         names = shortlist([one_line(name, 120) for name in failing], _NAMED)
@@ -84,7 +84,7 @@ class BaselineFailure(Model):
         steered = [c for c in inspection.not_allowed if not (lints and SUBJECT.fullmatch(c.reason))]
         if not code or steered or now.run_faults:
             return False
-        if _tests(self.outcomes) or _tests(now.outcomes):
+        if self.outcomes or now.outcomes:
             return self._tests_no_worse(now)
         return code == self.exit_code and _output_no_worse(self.tail, now.result.tail)
 
@@ -93,10 +93,6 @@ class BaselineFailure(Model):
         failed_before = {*TestReport(outcomes=self.outcomes).failing}
         same = bool(report.failing) and failed_before.issuperset(report.failing)
         return same and not reports.weaknesses(self.outcomes, report)
-
-
-def _tests(outcomes: Mapping[str, str]) -> dict[str, str]:
-    return {name: outcome for name, outcome in outcomes.items() if not name.endswith(SCRIPT)}
 
 
 class BaselineRecord(Model):
@@ -184,7 +180,7 @@ class Baseline:
 
     def shows_nothing_new(self, command: str) -> bool:
         """Whether a check passed and names no tests, to which a task could add one."""
-        return bool(self.green(command)) and not _tests(self.outcomes(command) or {})
+        return bool(self.green(command)) and not self.outcomes(command)
 
     def green(self, command: str) -> bool | None:
         return command in self._record.green if command in self._record.commands else None

@@ -1,6 +1,5 @@
 """Report checks to the model: all receipts of its claim, and to the next attempt what failed."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ralph_tui.domain.formatting import shortlist
@@ -20,29 +19,6 @@ MOST_TESTS = 12
 MOST_LINES = 30
 MOST_CHARS = 4_000
 """The most characters of a report, which goes into the plan file and the next prompt."""
-
-_FAILED_TEST = re.compile(
-    r"^\s*(?:"
-    r"(?:FAILED|ERROR) (?P<pytest>\S+)"
-    r"|(?:FAIL|ERROR): (?P<unittest>\w+ \([\w.]+\))"
-    r"|--- FAIL: (?P<go>\S+)"
-    r"|test (?P<cargo>\S+) \.\.\. FAILED"
-    r"|not ok \d+ -? ?(?P<tap>.+)"
-    r"|[✕✖\u00d7●] (?P<node>.+?)(?: \([\d.]+ ?m?s\))?[ \t]*$"
-    r")",
-    re.MULTILINE,
-)
-"""The lines in which common runners name a failed test."""
-
-
-def failing_tests(receipt: Receipt) -> tuple[str, ...]:
-    """Return the failing tests, as reported by the runner or named in its output."""
-    if receipt.failing:
-        return receipt.failing
-    found = (
-        next(filter(None, match.groups()), "") for match in _FAILED_TEST.finditer(receipt.tail)
-    )
-    return tuple(dict.fromkeys(one_line(name, 160) for name in found))
 
 
 def failure_report(receipts: Iterable[Receipt]) -> str:
@@ -65,7 +41,7 @@ def failure_fingerprint(receipts: Iterable[Receipt]) -> str:
 
 
 def _signature(receipt: Receipt) -> str:
-    tests = sorted(steady_name(name) for name in failing_tests(receipt))
+    tests = sorted(map(steady_name, receipt.failing))
     known = [*tests, *reasons(receipt.tail)]
     if not tests and receipt.reason:
         known.append(steady(receipt.reason))
@@ -78,9 +54,8 @@ def _report_lines(receipt: Receipt, room: int) -> Iterator[str]:
     what = one_line(receipt.command, 200)
     reason = f": {one_line(receipt.reason, 200)}" if receipt.reason else ""
     yield f"- `{what}` {receipt.status.value.replace('_', ' ')}{reason}"
-    tests = failing_tests(receipt)
-    if tests:
-        yield f"  Failing tests: {shortlist(tests, MOST_TESTS)}"
+    if receipt.failing:
+        yield f"  Failing tests: {shortlist(receipt.failing, MOST_TESTS)}"
     lines = _last_lines(inert(receipt.tail).splitlines(), room)
     if lines:
         yield "  End of its output:"

@@ -42,12 +42,6 @@ _MOST_FILES = 200
 """Single ignored files that enter a tree."""
 _UNPARSABLE = b"<?php )\n"
 """A syntax error in every language that programs are written in."""
-_SERVICE = re.compile(
-    r"^.*(?:ECONNREFUSED|connection refused|could not connect).*$", re.IGNORECASE | re.MULTILINE
-)
-_ADDRESS = re.compile(r"[\w.-]+:\d{2,5}\b")
-_REPOSITORY = re.compile(r"not a git repository|fatal: no (?:names|tags)|setuptools[-_]scm")
-_MODULE = re.compile(r"(?:No module named|Cannot find (?:module|package)) ['\"]([\w.@/-]+)")
 _NAMED_PATH = re.compile(r"[\w./@+-]*[\w@+-]/?")
 
 Mount = tuple[Path, Path, bool]
@@ -254,20 +248,14 @@ class JudgeTree(PlacedTree):
         return self.store.tree_with(tree, changed) if changed else tree
 
     def missing(self, output: str) -> str:
-        """Return what a check that is green in the project only lacked in the tree, from its output; empty if unknown."""
+        """Return the file of the project that the output names and the tree lacks, empty if there is none."""
         output = output.replace(f"{self.root}/", "").replace(f"{self.project}/", "")
         names: list[str] = _NAMED_PATH.findall(output)
         for path in dict.fromkeys(names):
             inside = not path.startswith("/") and ".." not in path.split("/")
             if inside and os.path.lexists(self.project / path) > os.path.lexists(self.root / path):
                 return path
-        if found := _SERVICE.search(output):
-            address = _ADDRESS.search(found[0])
-            return f"a service at {address[0]}" if address else "a service"
-        if _REPOSITORY.search(output):
-            return "git's history"
-        found = _MODULE.search(output)
-        return f"the module {found[1]}" if found else ""
+        return ""
 
     def written(self) -> tuple[str, ...]:
         """Return the files that git ignores and that were written since the run began; caches do not count."""

@@ -21,7 +21,6 @@ from ralph_tui.engine.verification.detection.project_checks import (
     checks_of,
     detect_checks,
     gate_commands,
-    start_command,
 )
 from tests.harness.tables import Case, Line, Verb, each_case
 
@@ -37,7 +36,6 @@ PROJECT = '[project]\nname = "x"\nversion = "1"\n'
 def test_a_project(case: Case, tmp_path: Path, pytestconfig: pytest.Config) -> None:
     verbs: dict[str, Verb] = {
         "checks": lambda _, root: told(detect_checks(DirectoryFiles(root))),
-        "start": lambda _, root: start_command(DirectoryFiles(root)),
         "gate": gates,
     }
     case.play(verbs, tmp_path, pytestconfig)

@@ -7,11 +7,7 @@ from typing import NamedTuple
 
 from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
-from ralph_tui.engine.verification.detection.python_declarations import (
-    PYPROJECT,
-    PythonProject,
-    table,
-)
+from ralph_tui.engine.verification.detection.python_declarations import table
 
 PACKAGE = "package.json"
 _LOCKS = (
@@ -21,10 +17,6 @@ _LOCKS = (
     ("bun.lockb", "bun"),
     ("package-lock.json", "npm"),
 )
-_LOCK_OF = {
-    "Cargo.toml": "Cargo.lock", "go.mod": "go.sum", "mix.exs": "mix.lock", "Gemfile": "Gemfile.lock",
-    "composer.json": "composer.lock", "Package.swift": "Package.resolved", "Pipfile": "Pipfile.lock",
-}  # fmt: skip
 _USUAL: dict[CheckKind, tuple[str, ...]] = {
     CheckKind.TESTS: ("test", "tests", "pytest", "unit", "py"),
     CheckKind.TYPECHECK: (
@@ -123,41 +115,8 @@ def package_manager(package: Mapping[str, object], files: DirectoryFiles) -> str
     return next((manager for lock, manager in _LOCKS if lock in files.names()), "npm")
 
 
-def lock_files(files: DirectoryFiles) -> Iterator[str]:
-    """Yield the names of the lock files that the project's own tools make."""
-    names = files.names()
-    yield from (lock for manifest, lock in _LOCK_OF.items() if manifest in names)
-    if (package := read_package(files)) is not None and PACKAGE in names:
-        own = package_manager(package, files)
-        yield from (lock for lock, manager in _LOCKS if manager == own)
-    if manager := PythonProject(files).manager:
-        yield f"{manager}.lock"
-
-
 def package_tasks(files: DirectoryFiles) -> Iterator[NamedTasks]:
     package = read_package(files) or {}
     manager = package_manager(package, files)
     scripts = {name: str(text) for name, text in table(package, "scripts").items() if text}
     yield NamedTasks(scripts, f"{manager} run {{}}", manager, PACKAGE, "scripts.{}")
-
-
-_ENVIRONMENT_RUNNERS = (
-    ("tox", "tox.ini", re.compile(r"^\[testenv\]", re.MULTILINE), "run -e py"),
-    ("tox", PYPROJECT, re.compile(r"^\[(tool\.tox)\b", re.MULTILINE), "run -e py"),
-    (
-        "nox",
-        "noxfile.py",
-        re.compile(r"^def (tests?)\(|session\(.*\bname=.(tests?)\b", re.MULTILINE),
-        "-s {}",
-    ),
-)
-"""What builds environments of its own for the tests: its file, how it names the tests, and how it runs them."""
-
-
-def python_environments(project: PythonProject) -> Iterator[CheckCommand]:
-    for tool, file, named, arguments in _ENVIRONMENT_RUNNERS:
-        if match := named.search(project.files.read(file)):
-            name = match[match.lastindex or 0]
-            place = project.place_of(tool)
-            run = f"{place.run} {tool}" if place else f"uvx {tool}"
-            yield check(CheckKind.TESTS, f"{run} {arguments.format(name)}", tool, file, name)

@@ -29,7 +29,6 @@ from ralph_tui.engine.verification.detection.named_tasks import (
     check,
     package_manager,
     package_tasks,
-    python_environments,
     read_package,
     recipe_tasks,
 )
@@ -277,7 +276,7 @@ def _python_checks(project: PythonProject) -> list[CheckCommand]:
             if place and (kind is CheckKind.TESTS or place.run.startswith(project.venv)):
                 own = "mypy" if tool == "mypy" and _names_files_for_mypy(project) else line
                 found.append(check(kind, f"{place.run} {own}", tool, place.file, place.part))
-    found += [*_undeclared_tests(project), *python_environments(project)]
+    found += _undeclared_tests(project)
     return sorted(found, key=lambda one: not one.command.startswith(project.venv))
 
 
@@ -343,37 +342,3 @@ def _tested_below(files: DirectoryFiles) -> Iterator[tuple[str, ProjectChecks]]:
 def _in_directory(path: str, command: CheckCommand) -> CheckCommand:
     line = f"(cd {shlex.quote(path)} && {command.command})"
     return command.model_copy(update={"command": line, "file": f"{path}/{command.file}"})
-
-
-# --- the command that starts the program ---
-
-_START_TASKS = ("run", "start", "serve", "dev")
-_NEVER_PACKAGES = frozenset({"tests", "test", "docs", "examples"})
-
-
-def start_command(files: DirectoryFiles) -> str:
-    return next(_start_candidates(files), "")
-
-
-def _start_candidates(files: DirectoryFiles) -> Iterator[str]:
-    for tasks in (*recipe_tasks(files), *package_tasks(files)):
-        yield from (tasks.command(name) for name in _START_TASKS if name in tasks.texts)
-    names = files.names()
-    if "Cargo.toml" in names and "main.rs" in files.names("src"):
-        yield "cargo run"
-    if "go.mod" in names and "main.go" in names:
-        yield "go run ."
-    project = PythonProject(files)
-    scripts = table(project.pyproject, "project", "scripts")
-    yield from (f"{project.run} {shlex.quote(name)}" for name in scripts)
-    if "manage.py" in names:
-        yield f"{project.python} manage.py runserver"
-    managed = project.manager in ("uv", "poetry", "pdm", "pipenv") or "project" in project.pyproject
-    start = project.python if managed or project.venv else "python3"
-    for directory in (".", "src"):
-        for name in files.names(directory):
-            path = name if directory == "." else f"{directory}/{name}"
-            if name not in _NEVER_PACKAGES and "__main__.py" in files.names(path):
-                where = "" if directory == "." else "PYTHONPATH=src "
-                yield f"{where}{start} -m {shlex.quote(name)}"
-    yield from (f"{start} {name}" for name in ("main.py", "app.py") if name in names)

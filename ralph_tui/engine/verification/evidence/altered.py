@@ -33,6 +33,7 @@ _VARIABLE = re.compile(
 _OF_REQUEST = re.compile(rb"(?<![\w.])env(?:iron)?(?=\[|\.(?:get|fetch)\b)")
 """How an application reads what a web server says, unless it imports a name for the environment."""
 _PATH_PART = re.compile(rb"""["'/]([\w-]+)(?=["'/])""")
+_TESTS = re.compile(f"{SUBJECT.pattern}|is run by a check")
 _MOST_TESTS = 50
 
 
@@ -61,7 +62,7 @@ class Altered(NamedTuple):
 
     def with_other_values(self, *, data: bool = False, new: bool = False) -> dict[str, Content]:
         """Return tests with other numbers and texts: sources, data that the changed product names, or those that are `new`."""
-        changed = {c.path for c in self.inspection.checks if SUBJECT.fullmatch(c.reason)}
+        changed = {c.path for c in self.inspection.checks if _TESTS.fullmatch(c.reason)}
         tests = changed if new else self.inspection.originals
         held = self._contents[1] if new else {**self._contents[1], **self.inspection.judged}
         wanted = self._told_data() if data else is_source
@@ -81,24 +82,17 @@ class Altered(NamedTuple):
     ) -> tuple[dict[str, Content], tuple[str, ...]]:
         """Return the Python sources of these tests, changed so that they must fail, and those that are found there."""
         held = {**self._contents[1], **self.inspection.judged}
-        by_stem: dict[str, list[str]] = {}
-        for path in (path for path in held if path.endswith(".py")):
-            by_stem.setdefault(PurePosixPath(path).stem, []).append(path)
-        own: dict[str, list[str]] = {}
-        for name in tests:
-            file, named, _ = name.partition("::")
-            for stem in [PurePosixPath(file).stem] if named else name.split("."):
-                for path in by_stem.get(stem, ()):
-                    if not named or f"/{path}".endswith(f"/{file}"):
-                        own.setdefault(path, []).append(name)
+        names = [*tests]
+        words = {word for name in names for word in re.split(r"[/.:]+", name.partition("[")[0])}
+        near = (p for p in held if p.endswith(".py") and PurePosixPath(p).stem in words)
         found: dict[str, Content] = {}
-        judged: dict[str, None] = {}
-        for path, names in islice(own.items(), _MOST_TESTS):
+        known: set[str] = set()
+        for path in islice(near, _MOST_TESTS):
             if kept := held[path]:
-                changed, known = failing_tests(self.base.read(kept))
+                changed, inside = failing_tests(self.base.read(kept))
                 found[path] = self.base.trees.put(changed, kept.mode)
-                judged |= dict.fromkeys(n for n in names if _place_of(n) in known)
-        return found, tuple(judged)
+                known |= inside
+        return found, tuple(name for name in names if _place_of(name) in known)
 
     def _told_data(self) -> Callable[[str], bool]:
         """Return whether a file is data of tests that the changed product names, so that it may take its results from there."""

@@ -1,6 +1,5 @@
 """Find the files that check commands run and read, also through scripts, recipes and settings."""
 
-import fnmatch
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +18,6 @@ from ralph_tui.engine.verification.evidence.runners import (
     recognized_runners,
 )
 
-_SOURCED = re.compile(r"^\s*(?:\.|source)\s+[\"']?([\w@%+./-]+)", re.MULTILINE)
 _INTERPRETERS = re.compile(
     r"(python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|(ba|da|z|k|fi)?sh|source|\."
 )
@@ -37,26 +35,17 @@ _TOOLING = re.compile(r"(^|/)(scripts?|tools?|hack|\.?ci|dev)/")
 _INCLUDE = re.compile(r"^(?:-?s?include|import\??)[ \t]+([^\n#]+)", re.MULTILINE)
 _PHONY = re.compile(r"^\.PHONY[ \t]*:([^\n]*(?:\\\n[^\n]*)*)", re.MULTILINE)
 _DOTENV = re.compile(r"^set[ \t]+dotenv-load\b(?![ \t]*:=[ \t]*false)", re.MULTILINE)
-PYTEST_SETTINGS = (
-    "pyproject.toml", "pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", "conftest.py",
-)  # fmt: skip
-_PYTHON_FILES = re.compile(r"^python_files\s*=\s*(\[[^\]]*\]|[^\n]*)", re.MULTILINE)
-_GLOB = re.compile(r"[\w*?.-]+\.py")
-_UNITTEST_NAME = re.compile(r"test.*\.py")
-"""What unittest collects; pytest needs an underscore."""
-
 _MOST_DEPTH = 3
 _MOST_WORDS = 1_000
 _COMMAND = re.compile(r"`([\w./-][^`\n]*)`")
 
 
 class CheckInputs:
-    """Decides which paths of one project are inputs of its checks."""
+    """The paths of one project that are inputs of its checks."""
 
     def __init__(self, root: Path, commands: Iterable[str], task_text: str = "") -> None:
         """Collect the inputs of `commands`; a file that `task_text` names may be the work itself."""
         self._root, self._task_text = root, task_text
-        self._test_names = _test_names(root)
         self.named: dict[str, None] = {}
         self.included: set[str] = set()
         """Files that recipes include, whether they exist or not."""
@@ -68,11 +57,6 @@ class CheckInputs:
                 words = _WORD.findall(" ".join(program[:_MOST_WORDS]))
                 read |= dict.fromkeys(path for word in words if (path := self._path(place, word)))
             self._add_read([*read])
-
-    def includes(self, path: str) -> bool:
-        """Return whether a path, relative to the project, is an input of checks by their settings."""
-        name = path.rpartition("/")[2]
-        return path in self.included or any(one.fullmatch(name) for one in self._test_names)
 
     def _add_program(
         self, place: str, program: tuple[str, ...], depth: int = 0, *, beside_runner: bool = False
@@ -86,8 +70,6 @@ class CheckInputs:
         """
         if not program:
             return
-        if "unittest" in program:
-            self._test_names.append(_UNITTEST_NAME)
         if lints(program):
             for word, value in pairwise((*program, "")):
                 option, _, joined = word.partition("=")
@@ -163,25 +145,14 @@ class CheckInputs:
         if depth > _MOST_DEPTH:
             return
         text = read_start(self._root / path)
-        sourced = set(_SOURCED.findall(text))
         beside = str(PurePosixPath(path).parent)
         words = set(_WORD.findall(text))
         if path.endswith(".py"):
             words |= {f"{word.replace('.', '/')}.py" for word in words if not word.endswith(".py")}
         for word in words:
             found = self._path("", word) or self._path(beside, word)
-            # What is elsewhere, or beside it at the top, may be the work that it loads.
-            beside_it = word in sourced and beside == str(PurePosixPath(found).parent) != "."
-            if found and (beside_it or self._is_check(found, runs=True, inside=True)):
+            if found and self._is_check(found, runs=True, inside=True):
                 self._add_file(found, depth=depth + 1)
-
-
-def _test_names(root: Path) -> list[re.Pattern[str]]:
-    found = []
-    for name in PYTEST_SETTINGS:
-        for value in _PYTHON_FILES.findall(read_start(root / name)):
-            found += [re.compile(fnmatch.translate(one)) for one in _GLOB.findall(value)]
-    return found
 
 
 def _recipes_run(

@@ -3,17 +3,13 @@
 import ast
 import contextlib
 import fnmatch
-import json
 import os
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
-
-import yaml
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES, is_source
 from ralph_tui.engine.verification.evidence.check_names import (
@@ -22,10 +18,7 @@ from ralph_tui.engine.verification.evidence.check_names import (
     is_settings,
     is_test_file,
 )
-from ralph_tui.engine.verification.evidence.settings_parts import (
-    controlling_part,
-    with_original_part,
-)
+from ralph_tui.engine.verification.evidence.settings_parts import controlling_part
 from ralph_tui.engine.verification.evidence.tests_inside import (
     FRAMEWORK,
     has_own_tests,
@@ -137,27 +130,23 @@ class Context:
 
     Attributes:
         inputs: Files that the check commands run or read, relative to the project.
-        is_input: Returns whether the names and settings of the project make a path an input of its checks.
         named_by: Returns the files of the trusted base that name a path.
         hidden: The modules that a new module of the same name would hide.
         compiled: The names of removed and of new sources, which a build may list, and of their objects.
-        is_plugin: Returns whether the project offers a plugin of pytest to others.
         imported: Returns whether the product imports a source.
     """
 
     inputs: Collection[str] = ()
-    is_input: Callable[[str], bool] = lambda _: False
     task_text: str = ""
     touches: tuple[str, ...] = ()
     named_by: Callable[[str], tuple[str, ...]] = lambda _: ()
     hidden: Collection[str] = ()
     compiled: tuple[Collection[str], Collection[str]] = ((), ())
-    is_plugin: Callable[[], bool] = lambda: False
     imported: Callable[[str], bool] = lambda _: False
 
     def is_check(self, path: str, content: bytes = b"") -> bool:
         # A settings file without content steers nothing; what it says of the package is no check.
-        own = Context(inputs=self.inputs, is_input=self.is_input)
+        own = Context(inputs=self.inputs)
         return classify(path, None, content, own).side is Side.CHECK
 
 
@@ -227,7 +216,7 @@ def _sides(
         yield Side.PRODUCT, "is named by the task"
     yield Side.CHECK, _steers(path, old, new, context)
     if is_source(name):
-        if _uses_framework(name, old, new) and not (old and new and context.is_plugin()):
+        if _uses_framework(name, old, new):
             yield Side.CHECK, "uses the test framework outside the tests"
         yield Side.PRODUCT, "is source of the project"
     if old is None:
@@ -261,7 +250,7 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
     hidden = name.startswith(".") and not is_source(name)
     if old is None and name == "build.rs":
         return ""  # what it generates, no test had before
-    if settings or hidden or context.is_input(path):
+    if settings or hidden:
         before, after = (controlling_part(name, one or b"", old or b"") for one in (old, new))
         free = (before, after) != (old or b"", new or b"")
         if old and new and _with_lists(old, new, context.compiled) == new:
@@ -327,42 +316,17 @@ class _WithoutProse(ast.NodeTransformer):
 # Meaning.
 
 
-_FREE_LAYOUT = re.compile(r".+\.([cm]?[jt]sx?|go|rs|c|cc|cpp|h|hpp|java|kt|cs|css|scss|php|swift)")
-
-
 def same_meaning(path: str, old: bytes, new: bytes) -> bool:
     """Return whether two contents of a file mean the same; new suppression marks are a difference."""
     if old == new:
         return True
-    try:
+    if not path.endswith((".py", ".pyi")):
+        return False
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
         before, after = old.decode(), new.decode()
-    except ValueError:
-        return False
-    if suppressions(before) != suppressions(after):
-        return False
-    try:
-        if path.endswith((".py", ".pyi")):
-            return ast.dump(ast.parse(before)) == ast.dump(ast.parse(after))
-        for suffixes, load in _LOADERS:
-            if path.endswith(suffixes):
-                one, two = load(before), load(after)
-                return repr(one) == repr(two)
-    except (SyntaxError, ValueError, RecursionError, yaml.YAMLError):
-        return False
-    if _FREE_LAYOUT.fullmatch(path) and "`" not in before + after:
-        return _lines(before) == _lines(after)
+        same = ast.dump(ast.parse(before)) == ast.dump(ast.parse(after))
+        return same and suppressions(before) == suppressions(after)
     return False
-
-
-_LOADERS: tuple[tuple[tuple[str, ...], Callable[[str], object]], ...] = (
-    ((".json",), json.loads),
-    ((".toml",), tomllib.loads),
-    ((".yaml", ".yml"), lambda text: list(yaml.safe_load_all(text))),
-)
-
-
-def _lines(text: str) -> list[str]:
-    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
 # What the judge tree holds.
@@ -379,7 +343,4 @@ def judged_content(
     name, compiled = path.rpartition("/")[2], (context or Context()).compiled
     if old and new and any(compiled) and not is_source(name):
         old = _with_lists(old, new, compiled)
-    if new is None or controlling_part(name, new, old or b"") == new:
-        return old
-    merged = with_original_part(name, new, old or (b"{}" if name.endswith("json") else b""))
-    return merged or old
+    return old

@@ -49,7 +49,6 @@ from ralph_tui.engine.verification.evidence.examined import (
 from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
 from ralph_tui.engine.verification.evidence.reports import (
     NOT_LOADED,
-    SCRIPT,
     TestReport,
     go_text,
     read_reports,
@@ -221,7 +220,7 @@ class Examiner:
             run_faults=run_faults,
             counts=report.counts if report.runners else None,
             before=TestReport(outcomes=dict(known)).counts if known else None,
-            failing=tuple(n for n in report.failing if not n.endswith(SCRIPT))[:MOST_NAMED],
+            failing=report.failing[:MOST_NAMED],
             inputs=Inputs.ORIGINALS if inspection.not_allowed else inputs,
             changed=tuple(change.text for change in inspection.checks)
             or tuple(f"{path} (allowed)" for path in inspection.allowed),
@@ -583,13 +582,13 @@ class Examiner:
                 | ({ONLY: "\n".join(only)} if only else {}),
                 "keep": _OUTPUT_BYTES if reads_output else 0,
             }
-            empty, since = directory.stat().st_ctime_ns, clock()
+            empty = directory.stat().st_ctime_ns
             result = await self._run(run.model_copy(update=changes))
             silent = directory.stat().st_ctime_ns == empty
             if silent and result.exit_code and _CANNOT_REPORT.search(result.tail):
                 return Ran(result=await self._run(run), report=TestReport())
             report = await asyncio.to_thread(
-                read_reports, directory, result.output, reporting.runners, files, since
+                read_reports, directory, result.output, reporting.runners
             )
             if RunnerKind.GO in reporting.runners:
                 result = result.model_copy(update={"tail": go_text(result.tail)})

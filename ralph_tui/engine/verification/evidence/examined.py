@@ -11,7 +11,7 @@ from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.verification.verification import Inputs, Place, TestCounts, Tree, TreeRun
 from ralph_tui.engine.verification.check_command import CommandResult
-from ralph_tui.engine.verification.evidence.check_names import lints
+from ralph_tui.engine.verification.evidence.check_names import lints, names_check
 from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side
 from ralph_tui.engine.verification.evidence.reports import NOT_LOADED, TestReport
 from ralph_tui.engine.verification.evidence.runners import placed_programs
@@ -167,9 +167,7 @@ def passed_in(outcomes: Mapping[str, str]) -> Iterable[str]:
 
 def lost_tests(here: Ran, there: Ran, before: Before, inspection: Inspection) -> str:
     if there.result.exit_code is None or not here.reported:
-        now_failed = [n for n in there.report.failing if before.judged.get(n) == "passed"]
-        named = f"{shortlist(now_failed, MOST_SHOWN)} failed" if now_failed else ""
-        return exit_text(there.result) or named
+        return exit_text(there.result)
     now, then, known = here.report.outcomes, there.report.outcomes, before.judged
     if not there.report.counts.run:
         return "no test ran"
@@ -231,6 +229,14 @@ def is_linter(command: str) -> bool:
 def only_reads(command: str) -> bool:
     """Return whether a check only looks for files and for texts in them."""
     return all(one and one[0] in _READING for _, one in placed_programs(command))
+
+
+def starts_product(command: str) -> bool:
+    """Return whether a check is a single program with arguments that is no test, linter, build or text of code by its words."""
+    programs = [one for _, one in placed_programs(command)]
+    words = programs[0] if len(programs) == 1 else ()
+    named = any("test" in w or names_check(w) or w in {"build", "-c", "-e"} for w in words)
+    return len(words) > 1 and not (named or is_linter(command) or only_reads(command))
 
 
 def exit_text(result: CommandResult) -> str:

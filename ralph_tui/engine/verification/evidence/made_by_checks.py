@@ -1,10 +1,9 @@
 """Tell the files that checks create, such as reports, from the work."""
 
+import re
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
-from ralph_tui.engine.verification.detection.named_tasks import lock_files
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from ralph_tui.store.export_records import followed_names
 
@@ -39,7 +38,7 @@ class MadeByChecks:
             self._outputs |= {*tree.written()} - self.others
             made = {one.path for one in changed if not one.old or one.path in self._ever}
             exports = {*followed_names(self._root)}
-            self._ever |= {p for p in made - exports if not is_own_lock(self._root, p)}
+            self._ever |= {p for p in made - exports if not is_lock(p)}
             self.paths |= made & self._ever
             self._last = now
 
@@ -52,7 +51,9 @@ def _taken(tree: JudgeTree) -> str:
         return ""
 
 
-def is_own_lock(root: Path, path: str) -> bool:
-    """Return whether a path is the lock file of the tool that manages the project in its directory."""
-    place, _, name = path.rpartition("/")
-    return name in lock_files(DirectoryFiles(root / place))
+def is_lock(path: str) -> bool:
+    """Return whether a tool that installs packages keeps their versions in this file."""
+    return _LOCK.fullmatch(path.rpartition("/")[2]) is not None
+
+
+_LOCK = re.compile(r".+[.-]lock(\.\w+|b)?|go\.sum|Package\.resolved")

@@ -4,9 +4,8 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 from pydantic import Field, JsonValue
 
@@ -18,8 +17,6 @@ from ralph_tui.engine.verification.evidence.runners import JEST_REPORT
 MOST_BYTES = 64 * 1024 * 1024
 NOT_LOADED = " (not loaded)"
 """What a reporter puts after the name of a module of tests that its runner cannot load."""
-SCRIPT = " (script)"
-"""What a reporter puts after the name of a program that counts as one test."""
 
 _Line = dict[str, JsonValue]
 
@@ -60,32 +57,12 @@ class TestReport(Model):
         return tuple(name for name, outcome in self.outcomes.items() if outcome == "failed")
 
 
-_JUNIT = tuple(
-    f"{module}{place}/*.xml"
-    for module in ("", "*/", "*/*/")
-    for place in (
-        "target/surefire-reports", "target/failsafe-reports", "build/test-results", "build/test-results/*", "build/logs",
-        "reports", "test-reports", "test-results",
-    )
-)  # fmt: skip
-"""Where tools of many languages write what their tests found, as JUnit does."""
-
-
-def _junit_reports(root: Path, since: int) -> tuple[Path, ...]:
-    found = (path for pattern in ("*.xml", *_JUNIT) for path in sorted(root.glob(pattern)))
-    return tuple(path for path in found if path.is_file() and path.stat().st_ctime_ns >= since)
-
-
-def read_reports(
-    directory: Path, output: str, expected: tuple[RunnerKind, ...], root: Path, since: int = 0
-) -> TestReport:
+def read_reports(directory: Path, output: str, expected: tuple[RunnerKind, ...]) -> TestReport:
     """Read all reports of a command.
 
     Args:
         output: The command's output, for runners that report there.
         expected: The runners that must report.
-        root: Where it ran and may have written JUnit reports.
-        since: When it began, in nanoseconds.
     """
     report = TestReport()
     for path in sorted(directory.glob("*.jsonl")):
@@ -94,9 +71,7 @@ def read_reports(
         kind = RunnerKind.VITEST if RunnerKind.VITEST in expected else RunnerKind.JEST
         report = _merged(report, _from_jest(_json_value(jest), kind))
     if not expected:
-        texts = (_text_of(path) for path in sorted(directory.glob("*.tap")))
-        report = _merged(report, _from_tap([output, *texts]))
-        report = _merged(report, _from_junit(_junit_reports(root, since)))
+        report = _merged(report, _from_tap(output))
     if RunnerKind.CARGO in expected:
         report = _merged(report, _from_cargo(output))
     if RunnerKind.GO in expected:
@@ -303,56 +278,20 @@ def go_text(output: str) -> str:
 
 
 _TAP = re.compile(
-    r"^( *)(?:1\.\.(?P<plan>\d+)|(?P<failed>not )?ok\b(?= *\S) *\d* *-? *(?P<name>[^\n]*?)(?: *# *(?P<mark>skip|todo|time=)[^\n]*)?(?: \{)?"
-    r"|# (?:Subtest: )?(?P<part>(?!(?:time|tests|pass|fail|skip|todo|ok|duration_ms)\b)[^\n]+)|(?P<bail>Bail out!)[^\n]*"
-    r"|(?P<file>\S+) \.{2,} *\n?(?P<end>ok|skipped|Dubious|Failed)\b[^\n]*)$",
-    re.IGNORECASE | re.MULTILINE,
+    r"^ *(not )?ok\b *\d* *-? *([^#\n]*)(# *(?:skip|todo))?", re.IGNORECASE | re.MULTILINE
 )
+_TAP_PLAN = re.compile(r"^1\.\.\d+$", re.MULTILINE)
 
 
-_OF_PROVE = {"ok": "passed", "skipped": "skipped"}
-
-
-def _from_tap(texts: list[str]) -> TestReport:
+def _from_tap(output: str) -> TestReport:
     """Read TAP. Whatever the command runs can print it, so it names tests, but no runner."""
     outcomes: dict[str, str] = {}
     seen: Counter[str] = Counter()
-    for text in texts:
-        parts: dict[int, str] = {}
-        missing = 0
-        for line in _TAP.finditer(text):
-            level, mark = len(line[1]), (line["mark"] or "").lower()
-            if line["bail"]:
-                return TestReport()
-            if line["file"]:  # as prove tells it
-                outcomes[line["file"]] = _OF_PROVE.get(line["end"], "failed")
-                continue
-            if line["plan"] or line["part"]:
-                missing += int(line["plan"] or 0) if not level else 0
-                parts = {n: part for n, part in parts.items() if n < level}
-                parts |= {level: line["part"]} if line["part"] else {}
-                continue
-            missing -= not level
-            name = " > ".join([*(parts[n] for n in sorted(parts) if n <= level), line["name"]])
-            seen[name] += 1
-            outcome = "failed" if line["failed"] else "passed"
-            name += f" ({seen[name]})" if seen[name] > 1 else ""
-            outcomes[name] = "skipped" if mark in ("skip", "todo") else outcome
-        if missing:
-            return TestReport()
-    return TestReport(outcomes=outcomes)
-
-
-def _from_junit(paths: Iterable[Path]) -> TestReport:
-    """Read JUnit reports. As with TAP, whatever the command runs can write them, so they name no runner."""
-    outcomes: dict[str, str] = {}
-    for path in paths:
-        with contextlib.suppress(ET.ParseError):
-            for case in ET.fromstring(_text_of(path)).iter("testcase"):  # noqa: S314 - expat bounds entities
-                found = {child.tag for child in case}
-                name = ".".join(filter(None, (case.get("classname"), case.get("name"))))
-                ended = "skipped" if "skipped" in found else "passed"
-                outcomes[name] = "failed" if found & {"failure", "error"} else ended
+    for failed, name, weak in _TAP.findall(output) if _TAP_PLAN.search(output) else ():
+        seen[name] += 1
+        outcomes[f"{name} ({seen[name]})" if seen[name] > 1 else name] = (
+            "skipped" if weak else "failed" if failed else "passed"
+        )
     return TestReport(outcomes=outcomes)
 
 

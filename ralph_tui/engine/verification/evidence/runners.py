@@ -63,12 +63,7 @@ def with_reporting(command: str, root: Path, directory: Path) -> Reporting:
     changed = _with_options(command, runners, directory)
     if changed == command:  # jest and vitest report only when asked by an argument
         runners = tuple(one for one in runners if one not in _ASKED)
-    environment = _environment(directory)
-    if RunnerKind.NODE not in runners:
-        environment["NODE_OPTIONS"] = f'--require="{REPORTERS / "ralph_node_tap.cjs"}"'
-    if {*runners} - {RunnerKind.NODE}:
-        environment.pop("NODE_OPTIONS")
-    return Reporting(command=changed, environment=environment, runners=runners)
+    return Reporting(command=changed, environment=_environment(directory, runners), runners=runners)
 
 
 def join_environments(base: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
@@ -80,17 +75,17 @@ def join_environments(base: Mapping[str, str], added: Mapping[str, str]) -> dict
     return joined
 
 
-def _environment(directory: Path) -> dict[str, str]:
+def _environment(directory: Path, runners: tuple[RunnerKind, ...]) -> dict[str, str]:
     node, watch = REPORTERS / "ralph_node_report.mjs", REPORTERS / "ralph_node_watch.mjs"
+    of_node = (
+        f'--import="{watch}" --test-reporter="{node}" --test-reporter-destination="{directory / NODE_REPORT}" '
+        "--test-reporter=spec --test-reporter-destination=stdout"
+    )
     return {
         DIRECTORY: str(directory),
         "PYTHONPATH": str(REPORTERS),
         "PYTEST_ADDOPTS": "-p ralph_pytest_report",
-        "NODE_OPTIONS": (
-            f'--import="{watch}" --test-reporter="{node}" --test-reporter-destination="{directory / NODE_REPORT}" '
-            "--test-reporter=spec --test-reporter-destination=stdout"
-        ),
-    }
+    } | ({"NODE_OPTIONS": of_node} if runners == (RunnerKind.NODE,) else {})
 
 
 def _with_options(command: str, runners: tuple[RunnerKind, ...], directory: Path) -> str:

@@ -3,11 +3,10 @@
 What is not known to be free controls checks, because every tool may add a table or key of its own.
 """
 
-import copy
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from ralph_tui.engine.verification.detection.named_tasks import PACKAGE
@@ -16,9 +15,8 @@ from ralph_tui.engine.verification.evidence.check_names import is_recipe, names_
 
 _CONTROLLING_TABLES = {
     "pyproject.toml": (
-        "tool.hatch.envs", "tool.pdm.scripts", "tool.poetry.plugins", "tool.rye.scripts", "tool.pixi.tasks",
-        "tool.uv.sources", "tool.uv.required-environments", "tool.uv.override-dependencies", "tool.uv.managed",
-        "project.entry-points",
+        "tool.pdm.scripts", "tool.poetry.plugins", "tool.uv.sources", "tool.uv.required-environments",
+        "tool.uv.override-dependencies", "tool.uv.managed", "project.entry-points",
     ),
     "Cargo.toml": (
         "test", "bench", "lib", "bin", "profile", "lints", "patch", "replace", "workspace.lints",
@@ -28,20 +26,13 @@ _CONTROLLING_TABLES = {
 }  # fmt: skip
 """Tables and keys that control checks, including their subtables."""
 
-_FREE_TOOLS = frozenset({
-    "uv", "poetry", "pdm", "hatch", "rye", "pixi", "flit", "setuptools", "setuptools_scm", "setuptools-git-versioning",
-    "maturin", "scikit-build", "meson-python", "mesonpy", "cibuildwheel", "dynamic", "bumpversion", "bumpver",
-    "commitizen", "semantic_release", "towncrier", "git-cliff", "briefcase", "check-manifest", "distutils",
-})  # fmt: skip
-"""Tables below `tool` in pyproject.toml that describe packages; every other tool may be a check or affect one."""
+_FREE_TOOLS = frozenset({"uv", "poetry", "pdm"})
+"""Tables below `tool` in pyproject.toml that declare dependencies; every other tool may be a check or affect one."""
 
 _FREE_KEYS = frozenset({
-    "name", "version", "description", "keywords", "homepage", "bugs", "license", "author", "contributors",
-    "maintainers", "funding", "files", "main", "module", "browser", "type", "types", "typings", "typesVersions", "exports",
-    "imports", "bin", "man", "directories", "repository", "dependencies", "devDependencies", "peerDependencies",
-    "peerDependenciesMeta", "optionalDependencies", "bundleDependencies", "bundledDependencies", "engines", "os",
-    "cpu", "private", "publishConfig", "sideEffects", "packageManager", "unpkg", "jsdelivr", "icon", "contributes",
-    "activationEvents", "displayName", "publisher", "categories",
+    "name", "version", "description", "keywords", "license", "author", "repository", "files", "main", "module",
+    "types", "type", "exports", "imports", "bin", "dependencies", "devDependencies", "peerDependencies",
+    "optionalDependencies", "engines", "private",
 })  # fmt: skip
 """Keys of package.json that describe the package."""
 
@@ -58,16 +49,12 @@ _REPLACE = re.compile(r"^replace\s*(?:\([^)]*\)|[^(\n]*)\n?", re.MULTILINE)
 _RULE = re.compile(r"^([A-Za-z][\w-]*)[ \t]*:(?![=:])[^\n=]*\n(?:\t[^\n]*\n?|\n)*", re.MULTILINE)
 _PHONY = re.compile(r"^\.PHONY[ \t]*:([^\n\\]*)\n?", re.MULTILINE)
 _MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
-_LIFECYCLE = re.compile(
-    r"(pre|post).*|install|prepare|publish|test|start|stop|restart|version|dependencies|shrinkwrap"
-)
-"""Scripts of package.json that npm runs unasked, or that everybody runs."""
 
 
 def controlling_part(name: str, data: bytes, original: bytes = b"") -> bytes:
     """Return the part of a file that controls checks, which is the whole file for most files.
 
-    A target or script that the original neither has nor names is free, unless it is named like a check.
+    A target that the original neither has nor names is free, unless it is named like a check.
     """
     try:
         if name in _MAKEFILES:
@@ -79,7 +66,7 @@ def controlling_part(name: str, data: bytes, original: bytes = b"") -> bytes:
             )
         if name in _LOADERS:
             now, then = (_LOADERS[name](text.decode()) for text in (data, original))
-            control = _split(name, now, then, now)[1]
+            control = _controlling(name, now, then)
             return json.dumps(control, sort_keys=True, default=str).encode()
         if name == "go.mod":
             return "".join(_REPLACE.findall(data.decode())).encode()
@@ -88,80 +75,24 @@ def controlling_part(name: str, data: bytes, original: bytes = b"") -> bytes:
     return data
 
 
-def with_original_part(name: str, current: bytes, original: bytes) -> bytes:
-    """Return the current file with the part that controls checks restored, or the original if that fails."""
-    try:
-        if name in _LOADERS:
-            now, then = (_LOADERS[name](text.decode()) for text in (current, original))
-            merged = _joined(_split(name, now, then, now)[0], _split(name, then, then, now)[1])
-            return (json.dumps(merged, indent=2) if name == PACKAGE else _toml(merged)).encode()
-        if name == "go.mod":
-            kept = _REPLACE.sub("", current.decode()).rstrip("\n")
-            return f"{kept}\n\n{''.join(_REPLACE.findall(original.decode()))}".encode()
-        if name in _MAKEFILES:
-            rules = _new_rules(current.decode(), original.decode())
-            return "\n".join([original.decode().rstrip("\n"), *rules]).encode()
-    except (ValueError, AttributeError):
-        return original
-    return original
-
-
-def _split(name: str, data: _Table, original: _Table, claim: _Table) -> tuple[_Table, _Table]:
-    """Return what any task may change in settings, and what controls checks; the claim may add members to a workspace."""
-    free, control = copy.deepcopy(data), dict[str, Any]()
-    adds = _members(claim) >= _members(original)
+def _controlling(name: str, data: _Table, original: _Table) -> _Table:
+    """Return what controls checks in settings, by place; members may be added to a workspace."""
+    control = dict[str, Any]()
+    adds = _members(data) >= _members(original)
     places = [dotted.split(".") for dotted in _CONTROLLING_TABLES.get(name, ())]
     places += [["tool", one] for one in table(data, "tool") if one not in _FREE_TOOLS]
     if name == PACKAGE:
         places = [[key] for key in data if key not in _FREE_KEYS]
     for *above, key in places:
-        held: Any = free
-        into = control
-        for one in above:
-            held = held.get(one, {}) if isinstance(held, dict) else {}
+        held = table(data, *above)
         if key in held and not (key == "members" and adds):
-            for one in above:
-                into = into.setdefault(one, {})
-            into[key] = held.pop(key)
-    if name == PACKAGE and (new := _new_scripts(data, original)):
-        free["scripts"] = new
-        control["scripts"] = {n: t for n, t in control["scripts"].items() if n not in new}
-        if not control["scripts"] and "scripts" not in original:
-            del control["scripts"]
-    return free, control
+            control[".".join((*above, key))] = held[key]
+    return control
 
 
 def _members(data: _Table) -> set[str]:
     found = table(data, "workspace").get("members")
     return {*map(str, found)} if isinstance(found, list) else set()
-
-
-def _joined(one: _Table, other: _Table) -> _Table:
-    both = {
-        key: _joined(one[key], other[key])
-        for key in one.keys() & other.keys()
-        if isinstance(one[key], dict)
-    }
-    return {**one, **other, **both}
-
-
-def _toml(data: object, *, inner: bool = False) -> str:
-    if isinstance(data, dict):
-        rows = (f"{json.dumps(k)} = {_toml(value, inner=True)}" for k, value in data.items())
-        return f"{{{', '.join(rows)}}}" if inner else "\n".join([*rows, ""])
-    if isinstance(data, list):
-        return f"[{', '.join(_toml(one, inner=True) for one in data)}]"
-    return json.dumps(data, ensure_ascii=False, default=str)
-
-
-def _new_scripts(data: Mapping[str, Any], original: Mapping[str, Any]) -> dict[str, object]:
-    old = original.get("scripts", {})
-    told = " ".join(map(str, old.values()))
-    return {
-        name: text
-        for name, text in data.get("scripts", {}).items()
-        if name not in old and not (_LIFECYCLE.fullmatch(name) or _is_known(name, told))
-    }
 
 
 def _new_rules(text: str, original: str) -> list[str]:

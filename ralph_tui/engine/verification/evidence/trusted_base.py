@@ -41,7 +41,7 @@ from ralph_tui.engine.verification.evidence.installed_packages import (
     settings_around,
     site_packages,
 )
-from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks, is_own_lock
+from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks, is_lock
 from ralph_tui.engine.verification.evidence.tests_inside import new_modules, with_new_tests
 from ralph_tui.store.backup.check_store import BASE, BaseRecord, CheckStore
 from ralph_tui.store.export_records import followed_names
@@ -225,7 +225,7 @@ class TrustedBase:
             return False
         written = {*followed_names(self._root)}  # by ralph itself
         return all(
-            one.path in written or (one.old is None and is_own_lock(self._root, one.path))
+            one.path in written or (one.old is None and is_lock(one.path))
             for one in self.trees.differences(before, judged.claim)
         )
 
@@ -454,7 +454,7 @@ class TrustedBase:
         known = {*self._record.inputs}
         # A program that a criterion runs and that did not exist is the work, unless its name says that it checks.
         started = {p for p in inputs.named if p in self.contents(base) or names_check(p)}
-        own = Context(inputs={*started, *known, *inputs.included}, is_input=inputs.includes)
+        own = Context(inputs={*started, *known, *inputs.included})
 
         def is_imported(path: str) -> bool:
             parts = PurePosixPath(path.partition(".")[0]).parts
@@ -470,7 +470,6 @@ class TrustedBase:
             touches=task.touches if task else (),
             named_by=lambda path: self._named_by(base, path),
             hidden=(RUNNER_MODULES | sys.stdlib_module_names | installed) - present,
-            is_plugin=lambda: bool(self.found(base, "-F", "pytest11")),
             imported=is_imported,
         )
 

@@ -60,9 +60,6 @@ VERBS: dict[str, Verb] = {
     "changed": lambda line, _: side(line, b"old\n", b"new\n"),
     "new": lambda line, _: side(line, None, b"new\n"),
     "uses": lambda line, _: side(line, b"x = 0\n", line.data),
-    "plugin": lambda line, _: side(
-        line, line.data + b"x", line.data, Context(is_plugin=lambda: True)
-    ),
     "becomes": lambda line, root: side(line, base_of(line, root), line.data, None),
     "judged": judged,
     "build": lambda line, root: judged(line, root, BUILDS),

@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.engine.verification.evidence.projects import write
-from tests.harness.tables import Case, Line, each_case
 
 
 def test_what_a_check_creates_is_the_work_once_something_else_changes_it(tmp_path: Path) -> None:
@@ -40,14 +37,11 @@ def test_what_checks_build_is_not_what_others_wrote(tmp_path: Path) -> None:
     assert made.others == {"dist"}, "as before the first claim"
 
 
-def made_of(line: Line, root: Path) -> str:
-    made, tree = MadeByChecks(root), JudgeTree(root)
+def test_what_installs_packages_keeps_their_versions_as_work(tmp_path: Path) -> None:
+    write(tmp_path, {"app.py": ""})
+    made, tree = MadeByChecks(tmp_path), JudgeTree(tmp_path)
     before = made.before(tree)
-    write(root, dict.fromkeys(line.rest.split(), ""))
+    locks = ("api/Cargo.lock", "go.sum", "package-lock.json", "pnpm-lock.yaml", "uv.lock")
+    write(tmp_path, dict.fromkeys((*locks, "lock.txt", "locks/a.xml"), ""))
     made.after(tree, before)
-    return ", ".join(sorted(made.paths))
-
-
-@each_case(__file__)
-def test_lock_files(case: Case, tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    case.play({"made": made_of}, tmp_path, pytestconfig)
+    assert made.paths == {"lock.txt", "locks/a.xml"}

@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -29,8 +28,7 @@ from tests.harness.tables import Case, Line, Verb, each_case
 
 def read(line: Line, root: Path) -> Iterator[str]:
     kinds = {"cargo": (RunnerKind.CARGO,), "go": (RunnerKind.GO,), "jest": (RunnerKind.JEST,)}
-    since = time.time_ns() + 10**9 if line.rest == "later" else 0
-    report = read_reports(root, line.text, kinds.get(line.sign, ()), root, since)
+    report = read_reports(root, line.text, kinds[line.sign])
     counts = report.counts.model_dump(exclude_defaults=True)
     found = ", ".join(f"{number} {what}" for what, number in counts.items()) or "no test"
     yield f"{found} by {', '.join(report.runners) or 'an unknown runner'}"
@@ -48,7 +46,7 @@ VERBS: dict[str, Verb] = {
     "runner": lambda line, root: ", ".join(recognized_runners(line.rest, root)),
     "told": lambda line, root: with_reporting(line.rest, root, Path("/r")).command,
     "now": less,
-    **dict.fromkeys(("cargo", "go", "jest", "tap", "junit"), read),
+    **dict.fromkeys(("cargo", "go", "jest"), read),
     "print": lambda line, _: go_text(line.text).splitlines(),
 }
 
@@ -82,5 +80,5 @@ async def test_cargo_is_counted(tmp_path: Path) -> None:
         limit_seconds=120,
         keep=100_000,
     )
-    report = read_reports(tmp_path, done.output, (RunnerKind.CARGO,), tmp_path)
+    report = read_reports(tmp_path, done.output, (RunnerKind.CARGO,))
     assert (report.counts, report.faults) == (TestCounts(passed=2, skipped=1), ())
