@@ -21,10 +21,10 @@ MOST_LINES = {
     "ralph_tui/guard": 6_504,
     "ralph_tui/interop": 3_202,
     "ralph_tui/present": 6_738,
-    "ralph_tui/store": 5_510,
+    "ralph_tui/store": 5_381,
     "ralph_tui/tui": 11_853,
     "ralph_tui/vcs": 1_137,
-    "tests": 47_048,
+    "tests": 47_004,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

@@ -63,7 +63,7 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
 
     refuse_agent(layout)
     project_dir.require(layout)  # filelock would recreate a missing directory
-    lock = _file_lock(layout.write_lock)
+    lock = file_lock(layout.write_lock)
     with explained("lock", layout.write_lock):
         try:
             lock.acquire(timeout=timeout, poll_interval=POLL_SECONDS)
@@ -144,7 +144,7 @@ class LoopLock:
         # The outer lock makes reading and replacing the record one step, even on file systems
         # without locks.
         with write_lock(self._layout), explained("lock", path):
-            lock = _file_lock(path)
+            lock = file_lock(path)
             try:
                 lock.acquire(timeout=0)
             except Timeout as error:
@@ -274,7 +274,7 @@ def _is_this_host(owner: Owner) -> bool:
     return same_boot or owner.host == os.uname().nodename
 
 
-def _file_lock(path: Path) -> "BaseFileLock":
+def file_lock(path: Path) -> "BaseFileLock":
     from filelock import FileLock
 
     # Not thread-local: a lock taken in one worker thread may be released in another.

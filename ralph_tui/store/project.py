@@ -174,9 +174,8 @@ class Project(TextFiles):
 
     def _write_guarded(self, path: Path, text: str) -> None:
         with write_lock(self.layout):
-            self._mirror.intend({path: text.encode()})
             write_atomic(path, text.encode())
-            self._mirror.sync({})
+            self._mirror.sync({}, {path: text.encode()})
 
     def read_report(self) -> "ValidationReport | None":
         """Return the last validation report, or None when it is missing or unreadable. Reports an unreadable one."""

@@ -69,7 +69,7 @@ from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.guard.sandbox.environ_block import blank_keys
 from ralph_tui.guard.sandbox.environment import SHIMS, agent_environment, cli_overlay
 from ralph_tui.guard.sandbox.os_sandbox import NOT_HELD
-from ralph_tui.store.backup.agent_activity import ActivityLog
+from ralph_tui.store.backup.document_hold import DocumentHold
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.journal.journal_location import move_journal
@@ -201,7 +201,6 @@ class Runner:
         self._sandbox = CommandSandbox(project.root, confinement.sandbox, exceptions)
         self._tree = JudgeTree(project.root)
         self._commands = CommandJudge()
-        self._activity = ActivityLog(project.root, (RUN_MARK, run_id), self._warn)
         self._repository_guard = RepositoryGuard(
             project.root,
             bus.emit,
@@ -209,7 +208,7 @@ class Runner:
             # Servers that the person adds run outside the sandbox.
             confined=self._sandbox.holds
             and not any(extras_of(self._settings, phase).mcp_servers for phase in Phase),
-            activity=self._activity,
+            documents=DocumentHold(project.root, project.undo_agent_edits, self._warn),
         )
         self._commits = TaskCommits(
             self.project_state,
@@ -274,14 +273,13 @@ class Runner:
         return committed or end
 
     async def _final_check(self, end: End) -> End:
-        await self.project_state.refresh()  # all processes that commands started have ended
-        self._activity.end_all()
         try:
             changed = await self._repository_guard.check()
         except (RalphError, OSError) as error:
             changed = failed_end(error)
         finally:
             self._repository_guard.close()
+        await self.project_state.refresh()
         journal_error = await self._bus.written()
         if changed is None and journal_error is not None:
             changed = failed_end(journal_error)
@@ -302,10 +300,11 @@ class Runner:
 
     async def _before_call(self, call: ToolCall) -> None:
         if may_write(call.name):
-            await self._repository_guard.begin_command(call.tool_id, call.session)
-        is_held = call.name in COMMAND_TOOLS and self._confinement.sandbox is not None
-        if may_write_unnamed_files(call.name) and not is_held:
-            self._activity.begin(call.tool_id)
+            is_held = call.name in COMMAND_TOOLS and self._confinement.sandbox is not None
+            is_confined = is_held or not may_write_unnamed_files(call.name)
+            await self._repository_guard.begin_command(
+                call.tool_id, call.session, is_confined=is_confined
+            )
 
     def _warn(self, text: str) -> None:
         self._bus.emit(ev.Notice(level="warning", text=text))
@@ -439,7 +438,6 @@ class Runner:
             self._checks.rules,
         )
         gate.use(self._tree)
-        gate.activity = self._activity
         gate.watch = self._repository_guard
         gate.baseline = self._baseline
         return gate
@@ -480,12 +478,12 @@ async def run_loop(
         warming = asyncio.create_task(asyncio.to_thread(_warm_up, services), name="ralph-warm-up")
         left.push_async_callback(asyncio.wait, [warming])
         confinement = await asyncio.to_thread(confine, project.root, settings.safety, everything)
-        is_held, run_id = confinement.sandbox is not None, uuid.uuid4().hex
+        is_confined, run_id = confinement.sandbox is not None, uuid.uuid4().hex
         place, _ = await asyncio.to_thread(
-            place_to_work, project, settings, request, sandboxed=is_held
+            place_to_work, project, settings, request, sandboxed=is_confined
         )
         lock = LoopLock(project.layout)
-        await asyncio.to_thread(lock.acquire, run_id, confined=is_held)
+        await asyncio.to_thread(lock.acquire, run_id, confined=is_confined)
         left.push_async_callback(lambda: asyncio.shield(asyncio.to_thread(lock.release)))
         await asyncio.to_thread(project.transact, lambda docs: docs)  # creates ralph's own copies
         await asyncio.to_thread(move_journal, project.layout)

@@ -21,7 +21,7 @@ from ralph_tui.guard.repository.changes import (
     with_commit,
 )
 from ralph_tui.guard.repository.watcher import RepositoryWatcher
-from ralph_tui.store.backup.agent_activity import ActivityLog
+from ralph_tui.store.backup.document_hold import DocumentHold
 from ralph_tui.vcs.branches import in_progress
 from ralph_tui.vcs.git import Git, GitError
 
@@ -88,15 +88,16 @@ class RepositoryGuard:
         *,
         alive: Alive = frozenset,
         confined: bool = False,
-        activity: ActivityLog | None = None,
+        documents: DocumentHold | None = None,
     ) -> None:
         """Watch the repository of a project.
 
         Args:
             alive: Returns the live processes that the run started. Blocks.
             confined: Whether no process of the agent can write to the repository.
+            documents: Is held while a command or process can write ralph's documents.
         """
-        self._activity = activity
+        self._documents = documents
         self._root = root
         self._watch = RepositoryWatcher(root)
         self._emit = emit
@@ -122,20 +123,22 @@ class RepositoryGuard:
         """Inspect the repository in the background when a tool call ends."""
         if not isinstance(event, ev.ToolFinished):  # also emitted for a denied or interrupted call
             return
-        key = event.tool_id
-        if self._activity is not None:
-            self._activity.end(key)
-        if key in self._running:
-            task = asyncio.create_task(self.end_command(key), name="ralph-inspect")
+        if event.tool_id in self._running:
+            task = asyncio.create_task(self.end_command(event.tool_id), name="ralph-inspect")
             self._inspections.add(task)
             task.add_done_callback(self._inspections.discard)
 
-    async def begin_command(self, key: str, session: str = "") -> None:
-        """Inspect the repository before a command of the agent, which must not start until this returns."""
+    async def begin_command(self, key: str, session: str = "", *, is_confined: bool = True) -> None:
+        """Inspect the repository before a command, which must not start until this returns.
+
+        Unless it `is_confined`, it can write ralph's documents.
+        """
         async with self._lock:
             if not self._running:
                 await self._inspect()
-            if session and session not in self._helpers and self._snapshot is not None:
+            if self._documents is not None and not is_confined:
+                await asyncio.to_thread(self._documents.hold)
+            if session and session not in self._helpers and not self._confined:
                 alive = await asyncio.to_thread(self._alive)
                 self._helpers[session] = frozenset(p for p in alive if p.session == session)
             self._running.add(key)
@@ -172,6 +175,7 @@ class RepositoryGuard:
             await self._inspect()
             # No session runs now; commands that outlived theirs are found as live processes.
             self._running.clear()
+            await self._release()
         end, self._pending_end = self._pending_end, None
         return end
 
@@ -187,7 +191,7 @@ class RepositoryGuard:
         try:
             # Processes first, so that the snapshot includes everything they did before they ended.
             left: frozenset[MarkedProcess] = frozenset()
-            if self._snapshot is not None and not self._confined:
+            if not self._confined:
                 left = await asyncio.to_thread(self._find_left_running)
             before, self._snapshot = self._snapshot, await asyncio.to_thread(self._watch.snapshot)
             self._command_ran, self._left_running = bool(self._running), left
@@ -196,8 +200,13 @@ class RepositoryGuard:
                 await self._judge(change, before)
         except (RalphError, OSError) as error:
             self._pending_end = self._pending_end or failed_end(error)
+        await self._release()
         if self._left_running and not self._running and self._reinspection is None:
             self._reinspection = asyncio.create_task(self._reinspect(), name="ralph-reinspect")
+
+    async def _release(self) -> None:
+        if self._documents is not None and not (self._running or self._left_running):
+            await asyncio.to_thread(self._documents.release)
 
     async def _reinspect(self) -> None:
         while self._left_running:

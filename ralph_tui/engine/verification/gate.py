@@ -45,7 +45,6 @@ from ralph_tui.engine.verification.evidence.trusted_base import Inspection, Trus
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from ralph_tui.guard.sandbox.environ_block import without_keys
 from ralph_tui.guard.shell.statuses import lost_status
-from ralph_tui.store.backup.agent_activity import ActivityLog
 from ralph_tui.store.feature_choice import layout_of
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
@@ -160,10 +159,8 @@ class Gate:
             review: The guard's review of commands that come from a plan.
             prefix: Returns the words that start a command in its sandbox.
         """
-        self.activity: ActivityLog | None = None
-        """Records when unsandboxed commands run, because they may execute what the agent wrote."""
         self.watch: RepositoryGuard | None = None
-        """Compares the repository before and after every command."""
+        """Compares the repository before and after every command, which may execute what the agent wrote."""
         self.baseline = Baseline(root, used=False)
         """The checks that failed before the run; empty until a run sets it."""
         self.hidden: tuple[str, ...] = ()
@@ -439,11 +436,9 @@ class Gate:
         self._sandboxed = bool(prefix)
         held = await asyncio.to_thread(run_by_others, self._root) if prefix else None
         key = f"check-{id(run)}"
-        if self.activity is not None and not prefix:
-            self.activity.begin(key)
         try:
             if self.watch is not None:
-                await self.watch.begin_command(key)
+                await self.watch.begin_command(key, is_confined=bool(prefix))
             return await run_command(
                 run.command,
                 cwd=run.cwd,
@@ -455,8 +450,6 @@ class Gate:
                 keep=run.keep,
             )
         finally:
-            if self.activity is not None:
-                self.activity.end(key)
             if self.watch is not None:
                 await self.watch.end_command(key)
             if held is not None:

@@ -5,9 +5,7 @@ copy is best effort: it is written after the documents and not synced, and a fai
 a loop has begun, the journal itself is stored there (see `journal_location`).
 """
 
-import contextlib
 import hashlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +17,6 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.store import project_dir
 from ralph_tui.store.io.files import (
     DamagedError,
-    content_digest,
     file_signature,
     file_stamp,
     read_regular,
@@ -29,20 +26,20 @@ from ralph_tui.store.io.files import (
 )
 from ralph_tui.store.io.quarantine import forget_older
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.lock import boot_id
+from ralph_tui.store.lock import file_lock
 
 FILE_LIMIT = 16 * 1024 * 1024
 KEPT_SECONDS = 30 * 24 * 3600
 """Seconds for which the copy of a deleted or reset project is kept."""
 
 ORIGIN = "project-path"
-INTENT = "intent.json"
-"""The digests of what a transaction is about to write."""
+HOLD = "agent.lock"
 
-_NO_COPIES = frozenset({ORIGIN, "agent.json", INTENT, "receipts.jsonl"})
-"""Ralph's own files beside the copies."""
+_NO_COPIES = frozenset({ORIGIN, HOLD, "agent.json", "intent.json", "receipts.jsonl"})
+"""Ralph's own files beside the copies, with those of earlier versions."""
 
 PREVIOUS = ".previous"
+_NOTHING: Mapping[Path, bytes] = {}
 DOCUMENTS = ("state", "plan", "budget", "breaker", "questions", "steps", "project")
 """Documents with a model. The copy of each is its last valid version."""
 
@@ -90,9 +87,8 @@ def previous_of(root: Path) -> Path:
 class Mirror:
     """Keeps the copy of one project, and undoes what an agent's commands change in its documents.
 
-    A document is intact if it equals its copy, or the content that a transaction was about to write when ralph
-    died. Any other content comes from another program. It is the person's, unless a command of the agent ran at
-    that moment. Hold the write lock for every call except `differs`.
+    A document that differs from its copy was changed by another program: by the person, unless something that the
+    agent started can write there now (`DocumentHold`). Hold the write lock for every call except `differs`.
     """
 
     def __init__(
@@ -113,13 +109,17 @@ class Mirror:
         self._guarded = tuple(layout.document(name) for name in GUARDED)
         self._is_ready = False
 
-    def sync(self, valid: Mapping[Path, bytes] | None = None) -> None:
-        """Copy the changed files: of the documents their `valid` content, or without it what is there."""
+    def sync(
+        self, valid: Mapping[Path, bytes] | None = None, own: Mapping[Path, bytes] = _NOTHING
+    ) -> None:
+        """Copy what ralph wrote itself, and the changed files: of the documents their `valid` content, or what is there."""
         try:
             directory = mirror_of(self._layout.root)
             self._prepare(directory)
             for path in mirrored(self._layout):
-                if valid is None or path not in self._documents:
+                if path in own:
+                    replace_file(copy_of(self._layout, path), own[path])
+                elif valid is None or path not in self._documents:
                     self._copy_file(path)
                 elif path in valid:
                     self._update(path, valid[path])
@@ -142,27 +142,12 @@ class Mirror:
         except (OSError, StoreError) as error:
             self._report(f"The copy of an earlier project could not be set aside: {error}.")
 
-    def intend(self, writes: Mapping[Path, bytes]) -> None:
-        """Record what is about to be written, so that the content does not count as an edit after a crash."""
-        digests = {self._key(path): content_digest(data) for path, data in writes.items()}
-        try:
-            replace_file(mirror_of(self._layout.root) / INTENT, json.dumps(digests).encode())
-        except (OSError, StoreError):
-            return  # the copy cannot be written either, and that is reported
-
     def differs(self) -> bool:
         return any(self._changed())
 
     def undo(self) -> None:
-        for path, data, copy in self._changed():
-            if data is not None and self._is_intended(path, data):
-                with contextlib.suppress(OSError, StoreError):
-                    replace_file(
-                        copy_of(self._layout, path), data
-                    )  # the writer died before it could
-                continue
-            if not self._is_by_agent(path, data):
-                continue
+        changed = list(self._changed())
+        for path, data, copy in changed if changed and is_held(self._layout.root) else ():
             aside = ""
             if data:
                 kept = path.with_name(f"{path.name}.refused-{file_stamp(self._clock())}")
@@ -202,8 +187,7 @@ class Mirror:
         known = self._copy(path)
         if known == data:
             return True
-        is_guarded = known is not None and path in self._guarded
-        if is_guarded and not self._is_intended(path, data) and self._is_by_agent(path, data):
+        if known is not None and path in self._guarded and is_held(self._layout.root):
             return False
         replace_file(copy_of(self._layout, path), data)
         return True
@@ -220,39 +204,6 @@ class Mirror:
             if data != copy:
                 yield path, data, copy
 
-    def _key(self, path: Path) -> str:
-        return path.relative_to(self._layout.dot).as_posix()
-
-    def _is_intended(self, path: Path, data: bytes) -> bool:
-        try:
-            intent = json.loads(read_regular(mirror_of(self._layout.root) / INTENT) or b"{}")
-            return bool(intent.get(self._key(path)) == content_digest(data))
-        except (OSError, ValueError, AttributeError, DamagedError, StoreError):
-            return False
-
-    def _is_by_agent(self, path: Path, data: bytes | None) -> bool:
-        from ralph_tui.store.backup.agent_activity import commands_alive, read_activity
-
-        activity = read_activity(self._layout.root)
-        if activity.boot != boot_id():
-            return False
-        if data is None:  # missing or not a file, so the time of the change is unknown
-            return activity.covers_any_since(self._copied_at(path)) or commands_alive(activity)
-        try:
-            info = path.lstat()
-        except OSError:
-            return True
-        changed = max(info.st_ctime, info.st_mtime if info.st_mtime <= time.time() else 0.0)
-        return (
-            activity.covers(info.st_ctime) or activity.covers(changed) or commands_alive(activity)
-        )
-
-    def _copied_at(self, path: Path) -> float:
-        try:
-            return copy_of(self._layout, path).stat().st_mtime
-        except (OSError, StoreError):
-            return 0.0
-
     def _copy(self, path: Path) -> bytes | None:
         try:
             copy = copy_of(self._layout, path)
@@ -266,6 +217,19 @@ class Mirror:
         if data is not None:
             self._copies[path] = (signature, data)
         return data
+
+
+def is_held(root: Path) -> bool:
+    """Return whether something that the agent started can write ralph's documents now."""
+    from filelock import Timeout
+
+    try:
+        file_lock(mirror_of(root) / HOLD).acquire(timeout=0).lock.release()
+    except Timeout:
+        return True
+    except (OSError, StoreError):
+        pass
+    return False
 
 
 def mirrored(layout: Layout) -> Iterator[Path]:

@@ -99,10 +99,10 @@ class Snapshots:
             writes, documents = self._encoded(before, after)
             changed = None
             if writes or moves:
-                self._mirror.intend({write.path: write.data for write in writes})
                 changed = multi_file_commit.write(self._layout, writes, self._report, moves)
             if changed is None:
-                self._mirror.sync(self._remember(before, writes, documents))
+                own = {write.path: write.data for write in writes}
+                self._mirror.sync(self._remember(before, own, documents), own)
                 return documents
             if time.monotonic() - started > RETRY_SECONDS:
                 raise StoreError(
@@ -191,13 +191,9 @@ class Snapshots:
         )
 
     def _remember(
-        self,
-        before: DocumentSnapshot,
-        writes: tuple[multi_file_commit.Write, ...],
-        documents: Documents,
+        self, before: DocumentSnapshot, written: dict[Path, bytes], documents: Documents
     ) -> dict[Path, bytes]:
         """Cache what was written, and return the content of every valid document."""
-        written = {write.path: write.data for write in writes}
         valid: dict[Path, bytes] = {}
         for kind in KINDS:
             path, read = self._layout.document(kind.name), before.reads[kind.name]

@@ -20,6 +20,8 @@ from ralph_tui.engine.safety.processes import (
 )
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.guard.repository.changes import OwnCommit
+from ralph_tui.store.backup.document_hold import DocumentHold
+from ralph_tui.store.backup.mirror import is_held, mirror_of
 from tests.guard.test_shims import make_repository
 from tests.harness.waiting import until, wait_until
 
@@ -34,7 +36,13 @@ class Watched:
         self.root = root
         self.told: list[Event] = []
         self.alive: set[MarkedProcess] = set()
-        self.guard = RepositoryGuard(root, self.told.append, alive=lambda: frozenset(self.alive))
+        mirror_of(root).mkdir(parents=True)
+        self.guard = RepositoryGuard(
+            root,
+            self.told.append,
+            alive=lambda: frozenset(self.alive),
+            documents=DocumentHold(root, lambda: None),
+        )
 
     def does(self, command: str = COMMIT) -> str:
         shell = ["bash", "-c", command]
@@ -128,12 +136,14 @@ async def test_once_the_last_job_has_ended_a_change_is_the_persons_again(
     monkeypatch.setattr("ralph_tui.engine.safety.repository_guard._REINSPECT_SECONDS", 0.01)
     guard = watched.guard
     await guard.begin()
-    await guard.begin_command("one")
+    await guard.begin_command("one", is_confined=False)
     watched.alive = {MarkedProcess(10**7, 1.0, "")}
     await guard.end_command("one")
+    assert is_held(watched.root), "a job that was left running may change ralph's documents, too"
     watched.alive = set()
     again = next(task for task in asyncio.all_tasks() if task.get_name() == "ralph-reinspect")
     await again
+    assert not is_held(watched.root)
     watched.does()
     assert await guard.check() is None
     assert len(watched.changes) == 1

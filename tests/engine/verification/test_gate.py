@@ -155,7 +155,8 @@ class Watch:
         self.root = root
         self.heard: list[tuple[str, bool]] = []
 
-    async def begin_command(self, key: str) -> None:
+    async def begin_command(self, key: str, *, is_confined: bool = True) -> None:
+        del is_confined
         self.heard.append((key, (self.root / "made").exists()))
 
     end_command = begin_command
