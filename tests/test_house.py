@@ -24,7 +24,7 @@ MOST_LINES = {
     "ralph_tui/store": 5_381,
     "ralph_tui/tui": 11_853,
     "ralph_tui/vcs": 1_137,
-    "tests": 47_004,
+    "tests": 47_000,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

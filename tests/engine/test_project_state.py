@@ -34,16 +34,9 @@ class Slow(Project):
         return super().transact(change)
 
 
-def counted(docs: Documents) -> Documents:
-    number = docs.state.iteration_count + 1
-    return docs.model_copy(
-        update={"state": docs.state.model_copy(update={"iteration_count": number})}
-    )
-
-
 def named(name: str) -> Callable[[Documents], Documents]:
-    return lambda docs: counted(
-        docs.model_copy(update={"plan": docs.plan.with_task("a", description=name)})
+    return lambda docs: docs.replacing(plan=docs.plan.with_task("a", description=name)).with_state(
+        iteration_count=docs.state.iteration_count + 1
     )
 
 
@@ -60,15 +53,18 @@ async def test_a_change_whose_caller_is_cancelled_is_made_and_told_before_the_ne
     tmp_path: Path,
 ) -> None:
     told: list[Event] = []
-    project = Slow(make_project(tmp_path, [task("a")]))
+    project = Slow(make_project(tmp_path, [task("a"), task("other")]))
     project_state = ProjectState(project, told.append)
     await project_state.open()
     await cancelled(project_state, project)
+    other = Project(project.layout.root)
+    other.transact(lambda docs: docs.replacing(plan=docs.plan.with_task("other", held=True)))
     after = asyncio.create_task(project_state.transact(named("second"), "later"))
     project.may.set()
     await after
     changes = [(e.task.title, e.reason) for e in told if isinstance(e, ev.TaskChanged)]
-    assert changes == [("first", "because"), ("second", "later")]
+    by_hand = ("Do other", "put on hold by hand")
+    assert changes == [by_hand, ("first", "because"), ("second", "later")]
     assert project_state.docs == project.load()
     assert project_state.docs.state.iteration_count == 2
 

@@ -128,14 +128,16 @@ class ProjectState:
         return Outcome(documents, returning.value)
 
     def _report_failure(self, work: asyncio.Future[Documents]) -> None:
-        error = None if work.cancelled() else work.exception()
-        if error is not None:
+        if not work.cancelled() and (error := work.exception()) is not None:
             self._emit(ev.Notice(level="error", text=str(error)))
 
     async def _transact(self, change: Callable[[Documents], Documents], reason: str) -> Documents:
         async with self._lock:
-            docs = await asyncio.to_thread(self.project.transact, change)
+            noting = Returning(lambda docs: Outcome(change(docs), docs))
+            docs = await asyncio.to_thread(self.project.transact, noting)
             await self._export(docs.plan)
+            # Another program's change since the last look has a reason of its own.
+            self._publish(noting.value, None)
             self._publish(docs, reason)
             return docs
 
@@ -299,10 +301,8 @@ class ProjectState:
     def _emit_requests(self, before: Documents, after: Documents) -> None:
         was, now = before.state, after.state
         if now.pause is not was.pause:
-            if now.pause is StopMode.NONE:
-                self._emit(ev.LoopResumed())
-            else:
-                self._emit(ev.PauseRequested(now=now.pause is StopMode.NOW))
+            paused = ev.PauseRequested(now=now.pause is StopMode.NOW)
+            self._emit(ev.LoopResumed() if now.pause is StopMode.NONE else paused)
         if now.adjusted is not None and now.adjusted != was.adjusted:
             self._emit(ev.LimitsChanged(adjusted=now.adjusted))
         if now.stop is not was.stop and now.stop is not StopMode.NONE:
