@@ -13,16 +13,16 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_262,
-    "ralph_tui/cli": 6_914,
+    "ralph_tui/cli": 6_911,
     "ralph_tui/config": 1_997,
     "ralph_tui/demo": 1_510,
-    "ralph_tui/domain": 6_793,
+    "ralph_tui/domain": 6_703,
     "ralph_tui/engine": 20_777,
     "ralph_tui/guard": 6_504,
     "ralph_tui/interop": 3_202,
-    "ralph_tui/present": 6_738,
-    "ralph_tui/store": 5_381,
-    "ralph_tui/tui": 11_853,
+    "ralph_tui/present": 6_719,
+    "ralph_tui/store": 5_347,
+    "ralph_tui/tui": 11_838,
     "ralph_tui/vcs": 1_137,
     "tests": 47_000,
 }

@@ -43,6 +43,12 @@ def ended(number: int, task_id: str, outcome: str, **figures: int) -> ev.Iterati
     )
 
 
+def attempt(
+    number: int, task_id: str, outcome: str, *during: ev.Event, **figures: int
+) -> tuple[ev.Event, ...]:
+    return (began(number, task_id), *during, ended(number, task_id, outcome, **figures))
+
+
 def changed(task_id: str, status: TaskStatus, estimate: int | None = None) -> ev.TaskChanged:
     return ev.TaskChanged(task=Task(id=task_id, status=status, estimated_tokens=estimate))
 
@@ -88,12 +94,12 @@ def test_tasks_that_were_attempted_and_are_complete_now() -> None:
 
 def test_the_window_is_measured_by_the_capacity_of_its_time() -> None:
     events = (
-        ended(0, "a", "complete", context_tokens=7),  # no capacity is known yet
+        *attempt(0, "a", "complete", context_tokens=7),  # no capacity is known yet
         ev.LoopStarted(run_id="r", project="p", phase="building", context_capacity=200_000),
-        ended(1, "a", "complete", context_tokens=80_000),
+        *attempt(1, "a", "complete", context_tokens=80_000),
         ev.UsageReported(context_tokens=1, context_capacity=1_000_000),
-        ended(2, "b", "complete", context_tokens=400_000),
-        ended(3, "b", "failed", context_tokens=0),
+        *attempt(2, "b", "complete", context_tokens=400_000),
+        *attempt(3, "b", "failed", context_tokens=0),
     )
     assert share("context_efficiency", *events) == (480_000, 1_200_000)
     assert metric("context_efficiency", *events).value == pytest.approx(0.4)
@@ -101,14 +107,20 @@ def test_the_window_is_measured_by_the_capacity_of_its_time() -> None:
 
 def test_refused_claims_and_silent_stops_are_false_exits() -> None:
     events = (
-        ev.GateFinished(task_id="a", passed=False),
-        ev.GateFinished(task_id="a", passed=True),
+        *attempt(
+            1,
+            "a",
+            "complete",
+            ev.GateFinished(task_id="a", passed=False),
+            ev.GateFinished(task_id="a", passed=True),
+        ),
+        began(1, "validation"),
         ev.GateFinished(task_id="validation", passed=False),
-        ended(2, "b", "incomplete"),
-        ended(3, "b", "handed_off"),
+        *attempt(2, "b", "incomplete"),
+        *attempt(3, "b", "handed_off"),
     )
     assert share("false_exit_rate", *events) == (2, 3)
-    phases = (ended(4, "planning", "incomplete"), ended(5, "planning", "complete"))
+    phases = (*attempt(4, "planning", "incomplete"), *attempt(5, "planning", "complete"))
     assert share("false_exit_rate", *events, *phases) == (3, 5), "a phase is left without a claim"
 
 
@@ -135,13 +147,16 @@ def test_only_complete_tasks_with_an_estimate_tell_of_cost() -> None:
         changed("b", TaskStatus.COMPLETE),
         changed("c", TaskStatus.BLOCKED, estimate=10_000),
         changed("d", TaskStatus.COMPLETE, estimate=10_000),  # by hand: nothing was spent
-        ended(1, "a", "failed", cost_usd=1),
-        ended(2, "a", "complete", cost_usd=2),
-        ended(3, "b", "complete", cost_usd=9),
-        ended(4, "c", "blocked", cost_usd=9),
+        *attempt(1, "a", "failed", cost_usd=1),
+        *attempt(2, "a", "complete", cost_usd=2),
+        *attempt(3, "b", "complete", cost_usd=9),
+        *attempt(4, "c", "blocked", cost_usd=9),
     )
     assert metric("cost_predictability", *events).value is None, "one cost shows no spread"
-    dear = changed("e", TaskStatus.COMPLETE, estimate=20_000), ended(5, "e", "complete", cost_usd=5)
+    dear = (
+        changed("e", TaskStatus.COMPLETE, estimate=20_000),
+        *attempt(5, "e", "complete", cost_usd=5),
+    )
     assert share("cost_predictability", *events, *dear) == (200, 800), "$3 and $5, where $4 are due"
 
 

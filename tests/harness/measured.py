@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 
 from ralph_tui.domain.events import Event
-from ralph_tui.domain.view.metrics import Meter, Metric, metrics_of
+from ralph_tui.domain.view.metrics import Metric, metrics_of
+from ralph_tui.domain.view.run_history import RunHistoryBuilder
 
 
 def measure(events: Iterable[Event]) -> tuple[Metric, ...]:
-    meter = Meter()
+    builder = RunHistoryBuilder()
     for event in events:
-        meter.feed(event)
-    return metrics_of(meter)
+        builder.feed(0, 0, event)
+    return metrics_of(builder.chronicle)

@@ -102,26 +102,23 @@ def report(
 
 
 def _collect(project: "Project") -> "RunReport":
-    from ralph_tui.domain.view.feature_events import FeatureEvents
-    from ralph_tui.present.sections.run_report import REPORTED, RunReport, collect_report
-    from ralph_tui.store.journal.event_scanner import Scan
+    from ralph_tui.domain.view.metrics import metrics_of
+    from ralph_tui.present.sections.run_report import RunReport, collect_report
     from ralph_tui.store.journal.journal_library import JournalLibrary
 
     documents, past = read_project(project), past_of(project)
+    library = JournalLibrary(project.root, past=lambda: past)
+    history = library.refresh()
     about = RunReport(
         project=project.root.name,
         feature=documents.feature,
         request=documents.state.request,
         cost_usd=documents.state.total_cost_usd,
-        metrics=JournalLibrary(project.root, past=lambda: past).metrics(),
+        metrics=metrics_of(history),
     )
-    scan = Scan(project.layout.events, REPORTED)
-    ours = FeatureEvents(past)
-    events = (found.event for found in scan if ours.takes(found.event))
-    collected = collect_report(about, documents.plan, events, project.read_report())
-    if scan.skipped:
-        note(f"Skipped {plural(scan.skipped, 'unreadable line')} of the journal.")
-    return collected
+    if library.unreadable:
+        note(f"Skipped {plural(library.unreadable, 'unreadable line')} of the journal.")
+    return collect_report(about, documents.plan, history, project.read_report())
 
 
 def _write(target: Path, text: str) -> None:

@@ -3,22 +3,29 @@
 Each iteration has its offsets in the journal, so that a screen can read its events alone.
 """
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
+
+from pydantic import Field
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.features import FeatureFilter
-from ralph_tui.domain.outcomes import IterationOutcome
-from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.outcomes import IterationOutcome, ToolOutcome
+from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import Receipt
-from ralph_tui.domain.view.feature_events import FeatureEvents
 
 KEPT_RULINGS = 500
 KEPT_BREAKERS = 100
+
+BUILD = re.compile(
+    r"\buv\s+(?:sync|build)\b|\b(?:npm|pnpm|yarn|bun)\s+(?:ci|(?:run\s+)?build|.*--(?:frozen|immutable))\b"
+    r"|\b(?:cargo|go|poetry|zig|swift|dotnet)\s+build\b|\b(?:mvn|gradlew?)\s.*\b(?:package|build|verify)\b"
+)
+"""Commands that install what a lock file names, or build."""
 
 
 class Iteration(Model):
@@ -46,6 +53,8 @@ class Iteration(Model):
     handoff: bool = False
     files: tuple[str, ...] = ()
     denials: int = 0
+    claims: int = 0
+    refused_claims: int = 0
     open_tasks: int = 0
     """Tasks that were not complete when the iteration ended."""
     commit: str = ""
@@ -56,18 +65,12 @@ class Iteration(Model):
     """Offsets in the journal; `end` is 0 while the iteration runs."""
 
     @property
+    def is_on_task(self) -> bool:
+        return self.task_id not in frozenset(Phase)
+
+    @property
     def percent(self) -> float:
         return 100 * self.context_tokens / self.capacity if self.capacity else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class TaskHistory:
-    """The history of one task in the journal."""
-
-    attempts: tuple[Iteration, ...] = ()
-    """Oldest first."""
-    receipts: tuple[Receipt, ...] = ()
-    """The receipts of the last claim that was checked."""
 
 
 class Run(Model):
@@ -98,6 +101,18 @@ class RunHistory(Model):
     iterations: tuple[Iteration, ...] = ()
     rulings: tuple[CallDecision, ...] = ()
     breaker: tuple[ev.BreakerChanged, ...] = ()
+    tasks: Mapping[str, Task] = Field(default_factory=dict)
+    """Every task as it was last, by id."""
+    receipts: Mapping[str, tuple[Receipt, ...]] = Field(default_factory=dict)
+    """What the checks of each task's last claim showed."""
+    undone: tuple[str, ...] = ()
+    """The tasks that the person undid after the last run."""
+    helped: frozenset[int] = frozenset()
+    """The numbers of the iterations that asked the person or got guidance."""
+    stagnations: int = 0
+    recovered: int = 0
+    builds: int = 0
+    good_builds: int = 0
 
     @property
     def seconds(self) -> float:
@@ -141,45 +156,41 @@ class RunHistory(Model):
 
 
 class RunHistoryBuilder:
-    """Builds a chronicle from events and their offsets in the journal. Not thread-safe."""
+    """Builds a history from events and their offsets in the journal. Not thread-safe.
+
+    Each method `on_TYPE` takes the events of this type.
+    """
 
     def __init__(self, past: FeatureFilter | None = None) -> None:
         """Start with an empty history of one feature, or of all features if `past` is None.
 
         The iterations of different features may have the same numbers.
         """
-        self._events = FeatureEvents(past)
+        self._past = past
+        # A run works on one feature. What precedes the first one belongs to the plan without a name.
+        self._is_ours = past is None or not past.feature
+        self._start = self._end = 0
+        """The offsets at which the line of the current event begins and ends."""
         self._runs: list[Run] = []
         self._iterations: list[Iteration] = []
         self._rulings: list[CallDecision] = []
         self._breaker: list[ev.BreakerChanged] = []
         self._open: set[str] = set()
+        self._tasks: dict[str, Task] = {}
+        self._receipts: dict[str, tuple[Receipt, ...]] = {}
+        self._undone: list[str] = []
+        self._helped: set[int] = set()
+        self._counts: dict[str, Any] = dict.fromkeys(
+            ("stagnations", "recovered", "builds", "good_builds"), 0
+        )
+        self._is_stuck = self._is_stagnant = False
+        """Whether the stagnation counter is at its threshold, and whether no task was completed since then."""
+        self._running_builds: set[str] = set()
         self._phase = Phase.BUILDING
         self._capacity = 0
-        self._current: int | None = None
+        self._is_in_iteration = False
         self._steps_before: tuple[int, int] | None = None
         """The number of an iteration whose work has not begun, and the offset of its first step."""
-        self._handlers: dict[str, Callable[[int, int, Any], None]] = {
-            "loop_started": self._loop_started,
-            "loop_finished": self._loop_finished,
-            "phase_changed": self._phase_changed,
-            "plan_loaded": self._plan_loaded,
-            "task_changed": self._task_changed,
-            "iteration_started": self._iteration_started,
-            "session_started": self._session_started,
-            "step_started": self._step_started,
-            "step_finished": self._step_finished,
-            "iteration_finished": self._iteration_finished,
-            "work_committed": self._work_committed,
-            "work_undone": self._work_undone,
-            "tool_denied": self._call_judged,
-            "tool_allowed": self._call_judged,
-            "breaker_changed": self._breaker_changed,
-        }
-
-    @property
-    def types(self) -> Collection[str]:
-        return self._handlers.keys()
 
     @property
     def chronicle(self) -> RunHistory:
@@ -188,58 +199,70 @@ class RunHistoryBuilder:
             iterations=tuple(self._iterations),
             rulings=tuple(self._rulings),
             breaker=tuple(self._breaker),
+            tasks=dict(self._tasks),
+            receipts=dict(self._receipts),
+            undone=tuple(self._undone),
+            helped=frozenset(self._helped),
+            **self._counts,
         )
 
     def feed(self, start: int, end: int, event: ev.Event) -> None:
         """Add one event, given the offsets at which its line in the journal begins and ends."""
-        if not self._events.takes(event):
-            self._end_run(start)
-        elif handler := self._handlers.get(event.type):
-            handler(start, end, event)
+        self._start, self._end = start, end
+        if not self._takes(event):
+            self._end_run()
+        elif handler := getattr(self, f"on_{event.type}", None):
+            handler(event)
+
+    def _takes(self, event: ev.Event) -> bool:
+        if self._past is None:
+            return True
+        if isinstance(event, ev.WorkUndone):  # happens between runs
+            return self._past.includes(event.feature, event.time)
+        if isinstance(event, ev.LoopStarted):
+            self._is_ours = self._past.includes(event.feature, event.time)
+        return self._is_ours
 
     def _change(self, **changes: Any) -> None:
-        if self._current is not None:
-            old = self._iterations[self._current]
-            self._iterations[self._current] = old.model_copy(update=changes)
+        if self._is_in_iteration:
+            self._iterations[-1] = self._iterations[-1].model_copy(update=changes)
 
-    def _loop_started(self, start: int, _: int, e: ev.LoopStarted) -> None:
-        self._end_run(start)
-        self._phase, self._capacity = e.phase, e.context_capacity
-        self._runs.append(
-            Run(run_id=e.run_id, started_at=e.time, model=e.model, start=start, end=0)
-        )
+    def on_loop_started(self, e: ev.LoopStarted) -> None:
+        self._end_run()
+        self._phase, self._capacity = e.phase, e.context_capacity or self._capacity
+        self._undone.clear()
+        self._runs.append(Run(run_id=e.run_id, started_at=e.time, model=e.model, start=self._start))
 
-    def _loop_finished(self, start: int, end: int, e: ev.LoopFinished) -> None:
-        self._end_current(start)
+    def on_loop_finished(self, e: ev.LoopFinished) -> None:
+        self._end_current()
         if self._runs:
-            self._runs[-1] = self._runs[-1].model_copy(update={"finished": e, "end": end})
+            self._runs[-1] = self._runs[-1].model_copy(update={"finished": e, "end": self._end})
 
-    def _end_run(self, at: int) -> None:
-        self._end_current(at)
+    def _end_run(self) -> None:
+        self._end_current()
         if self._runs and not self._runs[-1].end:
-            self._runs[-1] = self._runs[-1].model_copy(update={"end": at})
+            self._runs[-1] = self._runs[-1].model_copy(update={"end": self._start})
 
-    def _end_current(self, at: int) -> None:
-        if self._current is not None:
-            self._change(end=at, open_tasks=len(self._open))
-            self._current = None
+    def _end_current(self) -> None:
+        self._change(end=self._start, open_tasks=len(self._open))
+        self._is_in_iteration = False
 
-    def _phase_changed(self, _: int, __: int, e: ev.PhaseChanged) -> None:
+    def on_phase_changed(self, e: ev.PhaseChanged) -> None:
         self._phase = e.phase
 
-    def _plan_loaded(self, _: int, __: int, e: ev.PlanLoaded) -> None:
+    def on_plan_loaded(self, e: ev.PlanLoaded) -> None:
         self._open = {t.id for t in e.tasks if t.status is not TaskStatus.COMPLETE}
+        self._tasks |= {task.id: task for task in e.tasks}
 
-    def _task_changed(self, _: int, __: int, e: ev.TaskChanged) -> None:
+    def on_task_changed(self, e: ev.TaskChanged) -> None:
         done = e.task.status is TaskStatus.COMPLETE
         (self._open.discard if done else self._open.add)(e.task.id)
+        self._tasks[e.task.id] = e.task
 
-    def _iteration_started(self, start: int, _: int, e: ev.IterationStarted) -> None:
-        self._end_current(start)
+    def on_iteration_started(self, e: ev.IterationStarted) -> None:
+        self._end_current()
         before, self._steps_before = self._steps_before, None
-        if before is not None and before[0] == e.iteration:
-            start = before[1]
-        self._current = len(self._iterations)
+        self._is_in_iteration = True
         self._iterations.append(
             Iteration(
                 number=e.iteration,
@@ -252,32 +275,33 @@ class RunHistoryBuilder:
                 model=self._runs[-1].model if self._runs else "",
                 started_at=e.time,
                 capacity=self._capacity,
-                start=start,
+                start=before[1] if before and before[0] == e.iteration else self._start,
             )
         )
 
-    def _step_started(self, start: int, _: int, e: ev.StepStarted) -> None:
+    def on_step_started(self, e: ev.StepStarted) -> None:
         """Remember where the steps before an iteration's work begin, because they belong to the iteration."""
         last = self._iterations[-1].number if self._iterations else 0
         known = self._steps_before
         if e.iteration != last and (known is None or known[0] != e.iteration):
-            self._steps_before = (e.iteration, start)
+            self._steps_before = (e.iteration, self._start)
 
-    def _step_finished(self, _: int, end: int, e: ev.StepFinished) -> None:
-        if self._current is not None or not self._iterations or not self._runs:
+    def on_step_finished(self, e: ev.StepFinished) -> None:
+        if self._is_in_iteration or not self._iterations or not self._runs:
             return
         last = self._iterations[-1]
         if last.number == e.iteration and last.run_id == self._runs[-1].run_id:
-            self._iterations[-1] = last.model_copy(update={"end": end})
+            self._iterations[-1] = last.model_copy(update={"end": self._end})
 
-    def _work_committed(self, _: int, end: int, e: ev.WorkCommitted) -> None:
+    def on_work_committed(self, e: ev.WorkCommitted) -> None:
         at = self._last_of(e.iteration)
         if at is not None:
             last = self._iterations[at]
-            more = {"end": end} if at == len(self._iterations) - 1 and last.end else {}
+            more = {"end": self._end} if at == len(self._iterations) - 1 and last.end else {}
             self._iterations[at] = last.model_copy(update={"commit": e.commit, **more})
 
-    def _work_undone(self, _: int, __: int, e: ev.WorkUndone) -> None:
+    def on_work_undone(self, e: ev.WorkUndone) -> None:
+        self._undone.append(e.task_id)
         for number in e.iterations:
             at = self._last_of(number)
             if at is not None:
@@ -287,31 +311,80 @@ class RunHistoryBuilder:
         places = range(len(self._iterations) - 1, -1, -1)
         return next((at for at in places if self._iterations[at].number == number), None)
 
-    def _session_started(self, _: int, __: int, e: ev.SessionStarted) -> None:
+    def on_session_started(self, e: ev.SessionStarted) -> None:
         self._change(session_id=e.session_id, **({"model": e.model} if e.model else {}))
 
-    def _iteration_finished(self, _: int, end: int, e: ev.IterationFinished) -> None:
+    def on_usage_reported(self, e: ev.UsageReported) -> None:
+        self._capacity = e.context_capacity or self._capacity
+        self._change(capacity=self._capacity)
+
+    def on_iteration_finished(self, e: ev.IterationFinished) -> None:
         shared = Iteration.model_fields.keys() & type(e).model_fields.keys()
         self._change(
             **{name: getattr(e, name) for name in shared},
             files=e.files_changed,
             ended_at=e.time,
             open_tasks=len(self._open),
-            end=end,
+            end=self._end,
         )
-        self._current = None
+        self._is_in_iteration = False
+        done = e.outcome is IterationOutcome.COMPLETE and e.task_id not in frozenset(Phase)
+        if done and self._is_stagnant:
+            self._counts["recovered"] += 1
+            self._is_stagnant = False
 
-    def _call_judged(self, _: int, __: int, e: ev.ToolDenied | ev.ToolAllowed) -> None:
-        current = None if self._current is None else self._iterations[self._current]
+    def on_gate_checked(self, e: ev.GateChecked) -> None:
+        if e.receipt.exit_code is not None and BUILD.search(e.receipt.command):
+            self._count_build(good=e.receipt.exit_code == 0)
+
+    def on_gate_finished(self, e: ev.GateFinished) -> None:
+        self._receipts[e.task_id] = e.receipts
+        if self._is_in_iteration:
+            now = self._iterations[-1]
+            self._change(claims=now.claims + 1, refused_claims=now.refused_claims + (not e.passed))
+
+    def on_tool_started(self, e: ev.ToolStarted) -> None:
+        command = e.input.get("command")
+        if isinstance(command, str) and BUILD.search(command):
+            self._running_builds.add(e.tool_id)
+
+    def on_tool_finished(self, e: ev.ToolFinished) -> None:
+        if e.tool_id in self._running_builds:
+            self._running_builds.remove(e.tool_id)
+            if e.outcome in (ToolOutcome.OK, ToolOutcome.ERROR):
+                self._count_build(good=e.outcome is ToolOutcome.OK)
+
+    def _count_build(self, *, good: bool) -> None:
+        self._counts["builds"] += 1
+        self._counts["good_builds"] += good
+
+    def on_question_asked(self, e: ev.QuestionAsked) -> None:
+        if e.question.answer is None and self._iterations:  # not answered by a prepared file
+            self._helped.add(self._iterations[-1].number)
+
+    def on_injection_consumed(self, e: ev.InjectionConsumed) -> None:
+        self._helped.add(e.iteration)
+
+    def on_tool_denied(self, e: ev.ToolDenied | ev.ToolAllowed) -> None:
+        current = self._iterations[-1] if self._is_in_iteration else None
         if current is not None and isinstance(e, ev.ToolDenied):
             self._change(denials=current.denials + 1)
         self._rulings.append(CallDecision(current.number if current is not None else 0, e))
         del self._rulings[:-KEPT_RULINGS]
 
-    def _breaker_changed(self, _: int, __: int, e: ev.BreakerChanged) -> None:
+    on_tool_allowed = on_tool_denied
+
+    def on_breaker_changed(self, e: ev.BreakerChanged) -> None:
+        threshold = e.breaker.max_stagnation_iterations
+        was, self._is_stuck = self._is_stuck, 0 < threshold <= e.breaker.stagnation_count
+        if self._is_stuck and not was:
+            self._counts["stagnations"] += 1
+            self._is_stagnant = True
         self._breaker.append(e)
         del self._breaker[:-KEPT_BREAKERS]
 
 
-HISTORY_EVENTS = frozenset(RunHistoryBuilder().types)
-"""The types of the events that a chronicle is built from."""
+HISTORY_EVENTS = frozenset(
+    name.removeprefix("on_") for name in vars(RunHistoryBuilder) if name.startswith("on_")
+)
+"""The types of the events that a history is built from."""

@@ -1,30 +1,23 @@
 """The data of `ralph report`: the request, the tasks with their checks, the costs and the timeline. Pure functions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.documents.validation_report import ValidationReport
+from ralph_tui.domain.events import ToolDenied
 from ralph_tui.domain.formatting import plural, shortlist, took
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.verification import Receipt
 from ralph_tui.domain.view.metrics import Metric
-from ralph_tui.domain.view.run_history import Iteration, RunHistoryBuilder
+from ralph_tui.domain.view.run_history import Iteration, RunHistory
 from ralph_tui.present.events.run_result import result_facts
 from ralph_tui.present.text.figures import money
 from ralph_tui.present.text.status_labels import RECEIPT
-
-REPORTED = frozenset(
-    {"loop_started", "loop_finished", "iteration_started", "iteration_finished", "gate_finished"}
-    | {"tool_denied", "work_undone"}
-)
-"""The types of the events that a report uses."""
-
 
 Said = Annotated[str, AfterValidator(lambda text: one_line(text, 1_000))]
 """A text on one line, inert and without secrets."""
@@ -121,31 +114,18 @@ class RunReport(Model):
 def collect_report(
     about: RunReport,
     plan: ImplementationPlan,
-    events: Iterable[ev.Event],
+    past: RunHistory,
     validation: ValidationReport | None,
 ) -> RunReport:
     """Return the report of a plan, its journal and its validation.
 
     Args:
         about: A report with project, feature, request, cost and metrics; the rest is filled in.
-        events: The feature's events of the types in `REPORTED`, oldest first.
     """
-    receipts: dict[str, tuple[Receipt, ...]] = {}
-    undone: list[str] = []
-    """The tasks that the person undid after the last run."""
-    builder = RunHistoryBuilder()
-    for event in events:
-        builder.feed(0, 0, event)
-        if isinstance(event, ev.LoopStarted):
-            undone.clear()
-        elif isinstance(event, ev.GateFinished):
-            receipts[event.task_id] = event.receipts
-        elif isinstance(event, ev.WorkUndone):
-            undone.append(one_line(event.task_id, 80))
-    past = builder.chronicle
     finished = past.runs[-1].finished if past.runs else None
     ending = one_line(finished.reason, 500) if finished is not None else ""
-    if undone:
+    if past.undone:
+        undone = [one_line(task_id, 80) for task_id in past.undone]
         finished, ending = None, f"You undid {shortlist(undone, 3)} after the run."
     judged = validation.specs if validation is not None else ()
     timeline = tuple(map(_timeline_line, past.iterations))
@@ -158,7 +138,7 @@ def collect_report(
             "runs": len(past.runs),
             "seconds": past.seconds,
             "tasks": tuple(
-                _task(task, () if task.id in undone else receipts.get(task.id, ()))
+                _task(task, () if task.id in past.undone else past.receipts.get(task.id, ()))
                 for task in plan.tasks
             ),
             "files": tuple(sorted({path for line in timeline for path in line.files})),
@@ -166,6 +146,7 @@ def collect_report(
             "denied": tuple(
                 DeniedLine(iteration=number, rule=e.rule, command=e.part, reason=e.reason)
                 for number, e in past.rulings
+                if isinstance(e, ToolDenied)
             ),
             "reviewed": validation is not None,
             "criteria": tuple(

@@ -14,7 +14,7 @@ from ralph_tui.domain.verification.verification import (
     receipt_facts,
 )
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.domain.view.run_history import Iteration, TaskHistory
+from ralph_tui.domain.view.run_history import Iteration, RunHistory
 from ralph_tui.present.board.board_rows import LOOK_OF_GROUP, complete_ids, group_of
 from ralph_tui.present.sections.iteration_lines import look_of
 from ralph_tui.present.text.figures import money, tokens
@@ -28,16 +28,16 @@ _MAX_DESCRIPTION = 20_000
 _TAIL_LINES = 6
 
 
-def task_parts(task: Task, view: LoopView, past: TaskHistory | None, glyphs: Glyphs) -> list[Part]:
+def task_parts(task: Task, view: LoopView, past: RunHistory | None, glyphs: Glyphs) -> list[Part]:
     """Return the parts of a task's detail that are not empty, without its history until the journal is read."""
-    attempts = past.attempts if past is not None else ()
+    attempts = None if past is None else [it for it in past.iterations if it.task_id == task.id]
     is_latest = view.gate_task_id == task.id
-    found = view.receipts if is_latest else past.receipts if past is not None else ()
+    found = view.receipts if is_latest else past.receipts.get(task.id, ()) if past else ()
     receipts = {receipt.command: receipt for receipt in found}
     chosen: list[Line] = []
     if view.task_id == task.id and view.why:
         chosen = [[Span(view.why)]]
-    elif (last := next((it for it in reversed(attempts) if it.why), None)) is not None:
+    elif (last := next((it for it in reversed(attempts or ()) if it.why), None)) is not None:
         chosen = [[Span(f"iteration {last.number}  ", Tone.MUTED), Span(last.why)]]
     parts = [
         Part("State", _state(task, view, glyphs)),
@@ -50,7 +50,7 @@ def task_parts(task: Task, view: LoopView, past: TaskHistory | None, glyphs: Gly
         Part("Needed by", _related_tasks(_dependents(task, view), view, glyphs)),
         Part("Why it was chosen", chosen),
         Part("Why it is blocked", [[Span(b, Tone.BAD)] for b in task.blockers]),
-        Part("Attempts", _attempt_history(task, view, past, glyphs)),
+        Part("Attempts", _attempt_history(task, view, attempts, glyphs)),
         Part("Verification", _completion_basis(task)),
         Part("Notes", [[Span(t)] for t in _text_lines(task.completion_notes or "")]),
     ]
@@ -191,10 +191,10 @@ def _related_tasks(ids: tuple[str, ...], view: LoopView, glyphs: Glyphs) -> list
 
 
 def _attempt_history(
-    task: Task, view: LoopView, past: TaskHistory | None, glyphs: Glyphs
+    task: Task, view: LoopView, attempts: list[Iteration] | None, glyphs: Glyphs
 ) -> list[Line]:
-    recent = tuple(e for e in view.iterations if e.task_id == task.id)
-    known: Sequence[Iteration | IterationFinished] = past.attempts if past is not None else recent
+    recent = [e for e in view.iterations if e.task_id == task.id]
+    known: Sequence[Iteration | IterationFinished] = recent if attempts is None else attempts
     lines = [line for it in known for line in _attempt_lines(it, glyphs)]
     if len(known) > 1:
         spent, used = sum(it.cost_usd for it in known), sum(it.tokens for it in known)

@@ -2,20 +2,13 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable
+from itertools import islice, takewhile
 from pathlib import Path
 
-from ralph_tui.domain.events import Event, GateFinished
+from ralph_tui.domain.events import Event
 from ralph_tui.domain.features import FeatureFilter
-from ralph_tui.domain.view.feature_events import FeatureEvents
-from ralph_tui.domain.view.metrics import BUILD, MEASURED, Meter, Metric, metrics_of
-from ralph_tui.domain.view.run_history import (
-    HISTORY_EVENTS,
-    RunHistory,
-    RunHistoryBuilder,
-    TaskHistory,
-)
+from ralph_tui.domain.view.run_history import BUILD, HISTORY_EVENTS, RunHistory, RunHistoryBuilder
 from ralph_tui.store.journal.event_scanner import Progress, Scan, line_start
 from ralph_tui.store.journal.journal import last_run, read_events
 from ralph_tui.store.layout import Layout
@@ -51,27 +44,27 @@ class JournalLibrary:
         self._past = past
         self.path = Layout(root).events
         self._lock = threading.Lock()
-        self._chronicled: FeatureFilter | None = None
-        self._chronicler = RunHistoryBuilder()
-        self._offset = 0
         self.unreadable = 0
         """Lines that could not be read."""
-        self._measuring = threading.Lock()
-        self._begin_measuring(None)
+        self._begin(None)
 
-    def _begin_measuring(self, past: FeatureFilter | None) -> None:
-        self._meter, self._counted, self._measured = Meter(FeatureEvents(past)), past, 0
-        self._builds: set[bytes] = set()
-        """Ids of the build commands that are running."""
-        self._capacity = b""
+    def _begin(self, past: FeatureFilter | None) -> None:
+        self._chronicler, self._chronicled, self._offset = RunHistoryBuilder(past), past, 0
+        self._accepts = _Builds().accepts
 
     def refresh(self, progress: Progress | None = None) -> RunHistory:
         """Read the journal up to now; return the history. Only the first call takes long."""
         with self._lock:
             past = self._past()
-            if self._was_replaced(self._offset) or past != self._chronicled:
-                self._chronicler, self._offset, self._chronicled = RunHistoryBuilder(past), 0, past
-            scan = Scan(self.path, HISTORY_EVENTS, start=self._offset, progress=progress)
+            if self._size() < self._offset or past != self._chronicled:
+                self._begin(past)
+            scan = Scan(
+                self.path,
+                HISTORY_EVENTS,
+                start=self._offset,
+                progress=progress,
+                accepts=self._accepts,
+            )
             try:
                 for found in scan:
                     self._chronicler.feed(*found)
@@ -99,7 +92,8 @@ class JournalLibrary:
             chronicler.feed(found[0], found[0], found[1])
         elif past is not None:  # it is unknown which feature's run the first event belongs to
             return None
-        for event in Scan(self.path, HISTORY_EVENTS, start=line_start(self.path, size - RECENT)):
+        start = line_start(self.path, size - RECENT)
+        for event in Scan(self.path, HISTORY_EVENTS, start=start, accepts=_Builds().accepts):
             chronicler.feed(*event)
         return self._as_of_now(chronicler.chronicle)
 
@@ -109,59 +103,31 @@ class JournalLibrary:
         except OSError:
             return 0
 
-    def _was_replaced(self, read: int) -> bool:
-        return self._size() < read
-
     def events(self, start: int, end: int) -> list[Event]:
-        return list(islice(self.between(start, end), MAX_EVENTS))
+        found = takewhile(lambda one: not end or one[0] <= end, read_events(self.path, start))
+        return [event for _, event in islice(found, MAX_EVENTS)]
 
-    def between(self, start: int, end: int) -> Iterator[Event]:
-        for offset, event in read_events(self.path, start):
-            if end and offset > end:
-                return
-            yield event
 
-    def task_past(self, task_id: str, progress: Progress | None = None) -> TaskHistory:
-        """Return the attempts at a task, and the check results of its last claim."""
-        attempts = tuple(it for it in self.refresh(progress).iterations if it.task_id == task_id)
-        for attempt in reversed(attempts):
-            gates = [
-                event
-                for event in self.between(attempt.start, attempt.end)
-                if isinstance(event, GateFinished) and event.task_id == task_id
-            ]
-            if gates:
-                return TaskHistory(attempts, gates[-1].receipts)
-        return TaskHistory(attempts)
+class _Builds:
+    """Skips tool calls and usage reports, which are most of a journal, except builds and changes of the window."""
 
-    def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
-        with self._measuring:
-            past = self._past()
-            if self._was_replaced(self._measured) or past != self._counted:
-                self._begin_measuring(past)
-            scan = Scan(
-                self.path, MEASURED, start=self._measured, progress=progress, accepts=self._counts
-            )
-            for found in scan:
-                self._meter.feed(found.event)
-                self._measured = found.end
-            self._measured = scan.end
-            return metrics_of(self._meter)
+    def __init__(self) -> None:
+        self._running: set[bytes] = set()
+        self._capacity = b""
 
-    def _counts(self, line: bytes) -> bool:
-        """Skip tool calls and usage reports, which are most of a journal, except builds and changes of the window."""
+    def accepts(self, line: bytes) -> bool:
         if call := _STARTED.search(line):
             is_build = _BUILD.search(line) is not None
             if is_build:
-                self._builds.add(call[1])
+                self._running.add(call[1])
             return is_build
         if call := _FINISHED.search(line):
-            is_build = call[1] in self._builds
-            self._builds.discard(call[1])
+            is_build = call[1] in self._running
+            self._running.discard(call[1])
             return is_build
         if window := _CAPACITY.search(line):
             is_known, self._capacity = window[1] == self._capacity, window[1]
             if b'"type":"usage_reported"' in line:
                 return not is_known
-            self._builds.clear()  # a call does not outlive its run
+            self._running.clear()  # a call does not outlive its run
         return True

@@ -17,7 +17,7 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.domain.view.run_history import TaskHistory
+from ralph_tui.domain.view.run_history import RunHistory
 from ralph_tui.present.sections.task_parts import task_parts
 from ralph_tui.present.text.diffs import Diff, read_diff
 from ralph_tui.present.text.parts import Part, parts_text
@@ -159,7 +159,7 @@ class TaskDetail(TextReader):
         self._shown = task
         self._view = view
         self._library = library
-        self._past: TaskHistory | None = None
+        self._past: RunHistory | None = None
         self._error_text = ""
 
     def reader_title(self) -> str:
@@ -190,7 +190,7 @@ class TaskDetail(TextReader):
 
     async def _read(self) -> None:
         try:
-            self._past = await asyncio.to_thread(self._library.task_past, self._shown.id)
+            self._past = await asyncio.to_thread(self._library.refresh)
             self._error_text = ""
         except RalphError as error:
             self._past, self._error_text = None, one_line(str(error))

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.domain.view.metrics import Metric
+from ralph_tui.domain.view.metrics import metrics_of
 from ralph_tui.domain.view.run_history import RunHistory
 from ralph_tui.present.sections.history_totals import forecast_of, metric_parts, totals
 from ralph_tui.present.sections.iteration_lines import iteration_blocks
@@ -47,7 +47,6 @@ class HistoryPage(Page):
         """The newest sessions, or all of them."""
         self._chronicle: RunHistory | None = None
         """Set once the whole journal has been read."""
-        self._metrics: tuple[Metric, ...] | None = None
         self._known: object = None
         self._error_text = ""
 
@@ -77,13 +76,9 @@ class HistoryPage(Page):
             self._newest = recent
             self._show_text()
 
-    def show_progress(self, group: str, at: int, size: int) -> None:
-        if size and (self._chronicle is None or group == "metrics"):
-            what = "computing the metrics" if group == "metrics" else "reading the journal"
-            if self._chronicle is None:
-                self._show_message(f"{what}: {at / size:.0%}")
-            elif self.tabs.active == "metrics":
-                self.text.border_subtitle = f"{what}: {at / size:.0%}"
+    def show_progress(self, _: str, at: int, size: int) -> None:
+        if size and self._chronicle is None:
+            self._show_message(f"reading the journal: {at / size:.0%}")
 
     def _show_message(self, text: str, tone: Tone = Tone.MUTED) -> None:
         lines = wrap(text, max(20, self.size.width - 4))[:2]
@@ -102,14 +97,6 @@ class HistoryPage(Page):
         self._show_figures()
         self._show_text()
         self.refresh_keys()
-        self.read(self._library.metrics, self._measured, group="metrics", failed=self._failed)
-
-    def _measured(self, metrics: tuple[Metric, ...]) -> None:
-        if self.is_attached:
-            self._metrics = metrics
-            if self.tabs.active == "metrics":
-                self._show_text()
-            self.refresh_keys()
 
     # Showing.
 
@@ -130,9 +117,7 @@ class HistoryPage(Page):
             return [LineBlock(None, [[Span(self._error_text, Tone.BAD)]])]
         if self._chronicle is None:
             return [LineBlock(None, [[Span("reading the journal", Tone.MUTED)]])]
-        if self._metrics is None:
-            return [LineBlock(None, [[Span("computing the metrics", Tone.MUTED)]])]
-        return parts_blocks(metric_parts(self._metrics, self.app.glyphs))
+        return parts_blocks(metric_parts(metrics_of(self._chronicle), self.app.glyphs))
 
     def _show_text(self) -> None:
         self.text.border_title = self.tabs.active
@@ -158,7 +143,7 @@ class HistoryPage(Page):
 
     def not_now(self, name: str) -> str:
         """Refuse to copy all before the journal is read, and to open outside the sessions."""
-        if name == "share" and (self._chronicle is None or self._metrics is None):
+        if name == "share" and self._chronicle is None:
             return "The journal is still loading."
         if name == "open" and self.tabs.active != "sessions":
             return self.app.keys.said(
