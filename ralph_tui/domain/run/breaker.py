@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -141,9 +142,6 @@ COLLAPSE = 0.30
 NO_TASK = ""
 """The task of a failure that no task is to blame for, such as a CLI that died."""
 
-_ONE_PER_TASK = frozenset({"failures", "refused claims"})
-"""Signals that count tasks, however often each of them fails. The others count iterations."""
-
 
 class BreakerState(StrEnum):
     """Closed allows work, open stops it, half-open allows one trial iteration."""
@@ -176,6 +174,63 @@ class IterationVerdict(Model):
     """The project's files before and after the iteration."""
 
 
+class Kind(NamedTuple):
+    """What a signal counts: the fields of `CircuitBreaker` with the count and the threshold, and the cause in words."""
+
+    count: str
+    threshold: str
+    cause: str
+    cause_of_one: str = ""
+    """The cause if a single task is responsible; empty if the signal is never blamed on one."""
+    per_task: bool = False
+    """Whether tasks are counted, however often each of them fails, and not iterations."""
+
+
+_KINDS: Mapping[str, Kind] = {
+    "failures": Kind(
+        "failure_count",
+        "max_consecutive_failures",
+        "{count:g} failure{s} in a row",
+        per_task=True,
+    ),
+    "stagnation": Kind(
+        "stagnation_count",
+        "max_stagnation_iterations",
+        "{count:g} iteration{s} in a row finished no task",
+        "{count:g} iteration{s} did not finish it",
+    ),
+    "same error": Kind(
+        "same_error_count",
+        "max_same_error",
+        "{count:g} iteration{s} failed in the same way",
+        "it failed {count:g} time{s} in the same way",
+    ),
+    "denials": Kind(
+        "denied_count",
+        "max_denied",
+        "{count:g} iteration{s} were denied the same command",
+        "it was denied the same command {count:g} time{s}",
+    ),
+    "output collapse": Kind(
+        "collapse_count",
+        "max_collapses",
+        *2 * ("the output of {count:g} iteration{s} was far below the usual",),
+    ),
+    "tests only": Kind(
+        "tests_only_count",
+        "max_tests_only",
+        *2 * ("{count:g} iteration{s} only ran or wrote tests",),
+    ),
+    "refused claims": Kind(
+        "refused_claims_count",
+        "max_refused_claims",
+        "the checks rejected {count:g} claim{s} in a row",
+        per_task=True,
+    ),
+    "cost": Kind("total_cost", "max_cost_usd", "the project cost ${count:.2f} of ${threshold:.2f}"),
+}
+
+
 class Signal(Model):
     """One counter with its threshold and its evidence."""
 
@@ -190,38 +245,17 @@ class Signal(Model):
 
     @property
     def cause(self) -> str:
-        text = self._counted(_CAUSES)
-        return f"{text}; the last: {self.evidence[-1]}" if self.evidence else text
+        return self._told(_KINDS[self.name].cause, *self.evidence[-1:])
 
     @property
     def cause_of_one(self) -> str:
-        text = self._counted(_CAUSES_FOR_ONE_TASK)
-        last = self.evidence[-1].partition(": ")[2] if self.evidence else ""
-        return f"{text}; the last: {last}" if last else text
+        last = (text.partition(": ")[2] for text in self.evidence[-1:])
+        return self._told(_KINDS[self.name].cause_of_one, *filter(None, last))
 
-    def _counted(self, words: Mapping[str, str]) -> str:
+    def _told(self, words: str, *last: str) -> str:
         plural = "" if self.count == 1 else "s"
-        return words[self.name].format(count=self.count, threshold=self.threshold, s=plural)
-
-
-_CAUSES: Mapping[str, str] = {
-    "failures": "{count:g} failure{s} in a row",
-    "stagnation": "{count:g} iteration{s} in a row finished no task",
-    "same error": "{count:g} iteration{s} failed in the same way",
-    "denials": "{count:g} iteration{s} were denied the same command",
-    "output collapse": "the output of {count:g} iteration{s} was far below the usual",
-    "tests only": "{count:g} iteration{s} only ran or wrote tests",
-    "refused claims": "the checks rejected {count:g} claim{s} in a row",
-    "cost": "the project cost ${count:.2f} of ${threshold:.2f}",
-}
-
-_CAUSES_FOR_ONE_TASK: Mapping[str, str] = {
-    "stagnation": "{count:g} iteration{s} did not finish it",
-    "same error": "it failed {count:g} time{s} in the same way",
-    "denials": "it was denied the same command {count:g} time{s}",
-    "output collapse": "the output of {count:g} iteration{s} was far below the usual",
-    "tests only": "{count:g} iteration{s} only ran or wrote tests",
-}
+        text = words.format(count=self.count, threshold=self.threshold, s=plural)
+        return "; the last: ".join((text, *last))
 
 
 class CircuitBreaker(Record):
@@ -261,107 +295,79 @@ class CircuitBreaker(Record):
 
     def signals(self) -> tuple[Signal, ...]:
         """Return every counter with its threshold and evidence."""
-        counted = (
-            ("failures", self.failure_count, self.max_consecutive_failures),
-            ("stagnation", self.stagnation_count, self.max_stagnation_iterations),
-            ("same error", self.same_error_count, self.max_same_error),
-            ("denials", self.denied_count, self.max_denied),
-            ("output collapse", self.collapse_count, self.max_collapses),
-            ("tests only", self.tests_only_count, self.max_tests_only),
-            ("refused claims", self.refused_claims_count, self.max_refused_claims),
-            ("cost", self.total_cost, self.max_cost_usd),
-        )
         return tuple(
-            Signal(name=name, count=count, threshold=limit, evidence=self.evidence.get(name, ()))
-            for name, count, limit in counted
+            Signal(
+                name=name,
+                count=getattr(self, kind.count),
+                threshold=getattr(self, kind.threshold),
+                evidence=self.evidence.get(name, ()),
+            )
+            for name, kind in _KINDS.items()
         )
 
     def record_iteration(self, verdict: IterationVerdict) -> "CircuitBreaker":
-        """Return a copy with one more iteration counted, open if a threshold is reached."""
-        progress = verdict.tasks_completed > 0
-        counts = {
-            "failures": self._failing_tasks(
-                "failures", self.failure_count, verdict, on=verdict.is_failure
-            ),
+        """Return a copy with one more iteration counted, open if a threshold is reached or the trial iteration failed."""
+        progress, task = verdict.tasks_completed > 0, verdict.task
+        output, least = verdict.output_tokens, COLLAPSE * self.usual_output
+        collapsed = output is not None and output < least
+        happened = {
+            "failures": verdict.is_failure,
             # Undoing the work of earlier iterations is no progress, even if the task's checks pass.
-            "stagnation": _count(
-                self.stagnation_count,
-                on=not progress or restored_iteration(self.left, verdict.files) is not None,
-            ),
-            "same error": self._repeats(verdict.error, self.last_error, self.same_error_count),
+            "stagnation": not progress or restored_iteration(self.left, verdict.files) is not None,
+            "same error": bool(verdict.error),
             # A habit such as `git commit` at the end of each task costs nothing after progress.
-            "denials": (
-                0
-                if progress
-                else self._repeats(verdict.denied, self.last_denied, self.denied_count)
-            ),
-            "output collapse": _count(
-                self.collapse_count, on=self._collapsed(verdict) and not progress
-            ),
-            "tests only": _count(self.tests_only_count, on=verdict.tests_only and not progress),
-            "refused claims": self._failing_tasks(
-                "refused claims", self.refused_claims_count, verdict, on=verdict.refused_claim
-            ),
+            "denials": bool(verdict.denied) and not progress,
+            "output collapse": collapsed and not progress,
+            "tests only": verdict.tests_only and not progress,
+            "refused claims": verdict.refused_claim,
         }
+        differs = {
+            "same error": verdict.error != self.last_error,
+            "denials": verdict.denied != self.last_denied,
+        }
+        counts = {_KINDS[name].count: 0 for name in happened}
+        evidence: dict[str, tuple[str, ...]] = {}
+        blamed: dict[str, tuple[str, ...]] = {}
+        for name in filter(happened.get, happened):
+            kind = _KINDS[name]
+            count = 0 if differs.get(name) else getattr(self, kind.count)
+            known = self.blamed.get(name, ()) if count else ()
+            told = self.evidence.get(name, ()) if count else ()
+            again = kind.per_task and task != NO_TASK and task in known
+            # The task's history has its earlier failures.
+            kept = told[:-1] if again else told
+            counts[kind.count] = count if again else count + 1
+            blamed[name] = known if task in known else (*known, task)
+            evidence[name] = (*kept, self._evidence_of(name, verdict))[-KEPT_EVIDENCE:]
+        usual = self.usual_output
+        if output is not None and not collapsed:
+            usual = (2 * (usual or output) + output) / 3
         counted = self.model_copy(
             update={
-                "failure_count": counts["failures"],
-                "stagnation_count": counts["stagnation"],
-                "same_error_count": counts["same error"],
-                "denied_count": counts["denials"],
-                "collapse_count": counts["output collapse"],
-                "tests_only_count": counts["tests only"],
-                "refused_claims_count": counts["refused claims"],
+                **counts,
                 "last_error": verdict.error,
                 "last_denied": "" if progress else verdict.denied,
-                "usual_output": self._average_output(verdict),
-                "evidence": self._updated_evidence(counts, verdict),
-                "blamed": self._updated_blame(counts, verdict.task),
+                "usual_output": usual,
+                "evidence": evidence,
+                "blamed": blamed,
                 "total_cost": plus(self.total_cost, verdict.cost_usd),
                 "left": with_state(self.left, verdict.files),
             }
         )
-        return counted._opened_if_due(verdict, tried=self.state is BreakerState.HALF_OPEN)  # noqa: SLF001
-
-    def _opened_if_due(self, verdict: IterationVerdict, *, tried: bool) -> "CircuitBreaker":
-        """Return a copy that is open if a threshold is reached or the trial iteration failed, otherwise closed."""
-        signal = self.tripped()
-        trial_failed = tried and (verdict.is_failure or not verdict.tasks_completed)
-        if signal is not None:
-            return self.opened(signal.cause)
-        if trial_failed:
-            return self.opened(f"the trial iteration failed as well: {verdict.evidence}")
-        return self.model_copy(
-            update={"state": BreakerState.CLOSED, "half_open_at": None, "opened_by": ""}
-        )
+        if (signal := counted.tripped()) is not None:
+            return counted.opened(signal.cause)
+        if self.state is BreakerState.HALF_OPEN and (verdict.is_failure or not progress):
+            return counted.opened(f"the trial iteration failed as well: {verdict.evidence}")
+        closed = {"state": BreakerState.CLOSED, "half_open_at": None, "opened_by": ""}
+        return counted.model_copy(update=closed)
 
     def opened(self, cause: str) -> "CircuitBreaker":
         update = {"state": BreakerState.OPEN, "half_open_at": None, "opened_by": cause}
         return self.model_copy(update=update)
 
-    @staticmethod
-    def _repeats(now: str, before: str, count: int) -> int:
-        if not now:
-            return 0
-        return count + 1 if now == before else 1
-
-    def _failing_tasks(self, name: str, count: int, verdict: IterationVerdict, *, on: bool) -> int:
-        if count and on and verdict.task and verdict.task in self.blamed.get(name, ()):
-            return count
-        return _count(count, on=on)
-
-    def _updated_blame(self, counts: Mapping[str, int], task: str) -> dict[str, tuple[str, ...]]:
-        blamed: dict[str, tuple[str, ...]] = {}
-        for name, count in counts.items():
-            before = self.blamed.get(name, ()) if count > 1 else ()
-            if count:
-                blamed[name] = before if task in before else (*before, task)
-        return blamed
-
     def _blames_one_task(self, signal: Signal) -> bool:
         blamed = self.blamed.get(signal.name, ())
-        is_one_task = len(blamed) == 1 and NO_TASK not in blamed
-        return is_one_task and signal.name in _CAUSES_FOR_ONE_TASK
+        return len(blamed) == 1 and NO_TASK not in blamed and bool(_KINDS[signal.name].cause_of_one)
 
     def task_signal(self) -> Signal | None:
         """Return the first signal that reached its threshold because of a single task, or None."""
@@ -370,29 +376,6 @@ class CircuitBreaker(Record):
     def without_blocked(self) -> "CircuitBreaker":
         tasks = len(self.blamed.get("stagnation", ()))
         return self.model_copy(update={"stagnation_count": min(self.stagnation_count, tasks)})
-
-    def _collapsed(self, verdict: IterationVerdict) -> bool:
-        output = verdict.output_tokens
-        return output is not None and output < COLLAPSE * self.usual_output
-
-    def _average_output(self, verdict: IterationVerdict) -> float:
-        output = verdict.output_tokens
-        if output is None or self._collapsed(verdict):
-            return self.usual_output
-        return (2 * (self.usual_output or output) + output) / 3
-
-    def _updated_evidence(
-        self, counts: Mapping[str, int], verdict: IterationVerdict
-    ) -> dict[str, tuple[str, ...]]:
-        kept: dict[str, tuple[str, ...]] = {}
-        for name, count in counts.items():
-            if count:
-                before = self.evidence.get(name, ()) if count > 1 else ()
-                again = verdict.task and verdict.task in self.blamed.get(name, ())
-                if name in _ONE_PER_TASK and again:
-                    before = before[:-1]  # the task's history has its earlier failures
-                kept[name] = (*before, self._evidence_of(name, verdict))[-KEPT_EVIDENCE:]
-        return kept
 
     def _evidence_of(self, name: str, verdict: IterationVerdict) -> str:
         details = {
@@ -436,10 +419,6 @@ class CircuitBreaker(Record):
                 "last_denied": "",
             }
         )
-
-
-def _count(count: int, *, on: bool) -> int:
-    return count + 1 if on else 0
 
 
 REGENERATE_BELOW = 0.5
