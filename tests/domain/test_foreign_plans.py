@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from ralph_tui.domain.plan.foreign_plans import foreign_list, foreign_part
+from ralph_tui.domain.plan.foreign_plans import foreign_part
 from ralph_tui.domain.plan.plan import Task
 
 DESCRIBED: dict[str, JsonValue] = {"id": "a", "description": "Do it."}
@@ -77,7 +77,8 @@ def test_a_title_becomes_the_first_line(words: dict[str, JsonValue], description
     assert Task.model_validate_json(task.model_dump_json()) == task
 
 
-WHOLE: dict[str, tuple[dict[str, JsonValue], str]] = {
+WHOLE: dict[str, tuple[JsonValue, str]] = {
+    "a list": ([{"id": "a"}], "a list of tasks"),
     "snarktank": ({"project": "p", "userStories": [{"id": "US-1"}]}, "'userStories'"),
     "both": ({"tasks": [], "userStories": [{"id": "US-1"}]}, "'userStories'"),
     "iannuttall": ({"stories": [{"id": "S"}], "version": 1}, "'stories'"),
@@ -92,22 +93,15 @@ WHOLE: dict[str, tuple[dict[str, JsonValue], str]] = {
 
 
 @pytest.mark.parametrize(("document", "named"), WHOLE.values(), ids=list(WHOLE))
-def test_another_tools_file_is_named(document: dict[str, JsonValue], named: str) -> None:
+def test_another_tools_file_is_named(document: JsonValue, named: str) -> None:
     found = foreign_part(document)
     assert found is not None
     assert named in found.message
 
 
-@pytest.mark.parametrize("document", [{}, {"tasks": []}, {"project": "p"}, {"tasks": "odd"}])
-def test_what_is_no_plan_of_another_tool_is_left_to_the_schema(
-    document: dict[str, JsonValue],
-) -> None:
+@pytest.mark.parametrize("document", [{}, [], {"tasks": []}, {"project": "p"}, {"tasks": "odd"}])
+def test_what_is_no_plan_of_another_tool_is_left_to_the_schema(document: JsonValue) -> None:
     assert foreign_part(document) is None
-
-
-def test_a_list_with_tasks_is_a_plan_of_another_tool() -> None:
-    assert foreign_list([{"id": "a"}]) is not None
-    assert foreign_list([]) is None
 
 
 @pytest.mark.parametrize("name", ["expected_output", "status", "expect"])

@@ -15,8 +15,7 @@ from ralph_tui.domain.features import FEATURES_SCHEMA_VERSION, ProjectFeatures
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.foreign_plans import (
     ForeignPart,
-    foreign_lines,
-    foreign_list,
+    foreign_file,
     foreign_part,
 )
 from ralph_tui.domain.plan.plan import PLAN_SCHEMA_VERSION, ImplementationPlan
@@ -176,12 +175,12 @@ def _plan_object(data: bytes, path: Path) -> dict[str, JsonValue]:
         value = parse(data)
     except DamagedError:
         if is_object_lines(data):
-            raise _foreign(foreign_lines(), {}, "", path) from None
+            why = "has one JSON object on each line"
+            raise _foreign(foreign_file(why), {}, "", path) from None
         raise
     if isinstance(value, dict):
         return value
-    found = foreign_list(value) if isinstance(value, list) else None
-    if found is None:
+    if (found := foreign_part(value)) is None:
         raise DamagedError("not a JSON object")
     raise _foreign(found, {}, "", path)
 
