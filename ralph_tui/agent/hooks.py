@@ -21,7 +21,7 @@ from claude_agent_sdk import (
 from claude_agent_sdk.types import HookEvent
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.extensions import OWN_SERVER, Picture, ToolOutput
+from ralph_tui.domain.documents.extensions import OWN_SERVER, ToolOutput
 from ralph_tui.domain.documents.questions import Option, Permission, Question
 from ralph_tui.domain.permissions import NOBODY, Ruling
 from ralph_tui.domain.sanitize import head, inert, one_line
@@ -310,7 +310,7 @@ def _output_of(name: str, data: HookInput) -> ToolOutput:
         return ToolOutput()
     blocks = returned if isinstance(returned, list) else [{"type": "text", "text": returned}]
     texts: list[str] = []
-    pictures: list[Picture] = []
+    pictures: list[str] = []
     for block in blocks:
         kind = block.get("type") if isinstance(block, dict) else ""
         picture = _picture(block.get("source")) if kind == "image" else None
@@ -323,10 +323,8 @@ def _output_of(name: str, data: HookInput) -> ToolOutput:
     return ToolOutput(text=head("\n".join(texts), MAX_OUTPUT_CHARS), pictures=tuple(pictures))
 
 
-def _picture(source: object) -> Picture | None:
+def _picture(source: object) -> str | None:
     if not isinstance(source, dict) or source.get("type") != "base64":
         return None
     content = str(source.get("data", ""))
-    if not content or len(content) > MAX_PICTURE_CHARS:
-        return None
-    return Picture(data=content)
+    return content if 0 < len(content) <= MAX_PICTURE_CHARS else None

@@ -2,17 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ralph_tui.domain.outcomes import FailureClass, LoopStatus
-
-ENDS: Mapping[LoopStatus, str] = {
-    LoopStatus.COMPLETE: "complete",
-    LoopStatus.STOPPED: "stopped",
-    LoopStatus.USAGE_LIMIT: "usage limit",
-    LoopStatus.WAITING: "waiting for approval",
-    LoopStatus.ERROR: "failed",
-    LoopStatus.INTERRUPTED: "interrupted",
-}
-"""How a run ended, in words."""
+from ralph_tui.domain.outcomes import FailureClass
 
 FAILURES: Mapping[FailureClass, str] = {
     FailureClass.AUTHENTICATION: "login",

@@ -29,7 +29,6 @@ from ralph_tui.store.io.strict_json import json_text, parse_object
 from ralph_tui.store.layout import Layout
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.documents.extensions import Picture
     from ralph_tui.domain.documents.progress_log import Progress
     from ralph_tui.domain.documents.specs import Spec
     from ralph_tui.domain.plan.plan import ImplementationPlan
@@ -287,10 +286,10 @@ class TextFiles(ABC):
         keep_newest(path.parent, "plan-*.json", KEPT_PLANS)
         return path
 
-    def write_picture(self, round_number: int, number: int, picture: "Picture") -> str | None:
+    def write_picture(self, round_number: int, number: int, picture: str) -> str | None:
         self._require_dot()
         try:
-            data = base64.b64decode(picture.data, validate=True)
+            data = base64.b64decode(picture, validate=True)
         except binascii.Error:
             return None
         ending = next((end for end, sign in _SIGNATURES.items() if data.startswith(sign)), None)

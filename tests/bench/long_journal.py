@@ -1,4 +1,4 @@
-"""A journal of many events, and what reading it costs: the metrics, its newest iterations."""
+"""A journal of many events, and what reading it costs: its newest iterations, and all of them with the metrics."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -52,10 +52,6 @@ def floor(root: Path) -> float:
                 from_json(line)
 
     return _cpu(read)
-
-
-def metrics(root: Path) -> float:
-    return _cpu(JournalLibrary(root).metrics)
 
 
 def newest(root: Path) -> float:

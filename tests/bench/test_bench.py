@@ -187,7 +187,6 @@ def test_a_long_journal_is_read(tmp_path: Path, rows: list[Row]) -> None:
     root = long_journal.project(tmp_path, EVENTS)
     peer = f"{EVENTS:,} lines read as JSON"
     for what, work, target in (
-        ("success metrics", long_journal.metrics, "< 1"),
         ("the newest iterations", long_journal.newest, ""),
         ("all iterations", long_journal.whole, "< 1"),
     ):

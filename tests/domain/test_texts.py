@@ -23,6 +23,7 @@ from ralph_tui.domain.documents.memory import (
     words_of,
     words_of_task,
 )
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.redaction import unfinished
 from ralph_tui.domain.sanitize import head, inert, one_line, tail
@@ -190,7 +191,7 @@ def test_active_memory_is_bounded_and_keeps_the_newest(
     memory: str, recent: list[str], learned: list[str], state: str
 ) -> None:
     parts = (state, memory, *reversed(recent), "p" * 9_000)
-    found = active_memory(parts, choose(learned, frozenset()).texts)
+    found = active_memory(parts, choose(learned, frozenset()))
     assert len(found.whole) <= ACTIVE_MEMORY_LIMIT
     assert found.text.startswith(state.strip())
     assert memory.strip()[:100] in found.text
@@ -205,23 +206,24 @@ PYTEST = "[2026-01-01 09:00:00] DEBUGGING: sqlite locks when habits.store opens 
 def test_learnings_that_share_words_with_the_task_are_found_again() -> None:
     task = Task(id="t", description="Open the sqlite store once", verification_criteria=("x",))
     found = choose([PYTEST, *LEARNED], words_of_task(task))
-    assert PYTEST in found.lines
-    assert found.lines[-NEWEST:] == tuple(LEARNED[-NEWEST:]), "the newest, whatever they are about"
-    assert (len(found.lines), found.left_out) == (SHOWN, 31)
-    assert found.texts[0] == "(31 older learnings not shown: progress.txt)"
+    assert PYTEST in found
+    assert found[-NEWEST:] == tuple(LEARNED[-NEWEST:]), "the newest, whatever they are about"
+    assert len(found) == 1 + SHOWN
+    assert found[0] == "(31 older learnings not shown: progress.txt)"
     without = choose([PYTEST, *LEARNED], words_of("Colours of the header"))
-    assert PYTEST not in without.lines
-    assert without.lines == tuple(LEARNED[-SHOWN:]), "then the newer ones"
+    assert PYTEST not in without
+    assert without[1:] == tuple(LEARNED[-SHOWN:]), "then the newer ones"
 
 
 @given(st.lists(st.text(max_size=900), max_size=60), st.text(max_size=200))
 def test_chosen_learnings_are_bounded_in_order_and_counted(learned: list[str], about: str) -> None:
     found = choose(learned, words_of(about))
-    assert len(found.lines) <= SHOWN
-    assert sum(map(len, found.lines)) <= CHARACTERS
-    assert len(found.lines) + found.left_out == len(learned)
-    assert len(found.lines) >= min(len(learned), NEWEST)
-    cut = [line.removesuffix("…") for line in found.lines]
+    lines = found[next(iter(found), "").endswith(" not shown: progress.txt)") :]
+    assert min(len(learned), NEWEST) <= len(lines) <= SHOWN
+    assert sum(map(len, lines)) <= CHARACTERS
+    left_out = plural(len(learned) - len(lines), "older learning")
+    assert found[0].startswith(f"({left_out} ") if len(lines) < len(learned) else found == lines
+    cut = [line.removesuffix("…") for line in lines]
     places = iter(learned)
     assert all(any(text.startswith(line) for text in places) for line in cut)
 

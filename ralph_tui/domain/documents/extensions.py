@@ -79,14 +79,9 @@ McpServers = Annotated[Mapping[str, McpServer], AfterValidator(_server_names)]
 """Extra servers by name."""
 
 
-class Picture(Model):
-    """An image that a tool returned; `data` is base64."""
-
-    data: str
-
-
 class ToolOutput(Model):
     """The output of an MCP tool: inert text and pictures, both bounded."""
 
     text: str = ""
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[str, ...] = ()
+    """Images in base64."""

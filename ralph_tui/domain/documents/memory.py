@@ -6,6 +6,7 @@ from datetime import datetime
 
 from ralph_tui.domain.base import Count, Model
 from ralph_tui.domain.costs import Money
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Phase, RalphState
 from ralph_tui.domain.verification.verification import criterion_text
@@ -79,21 +80,6 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(one) and len(one & other) >= _ALIKE * len(one | other)
 
 
-class Chosen(Model):
-    """Learnings for a prompt, oldest first."""
-
-    lines: tuple[str, ...] = ()
-    left_out: Count = 0
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The lines, below a line with the number of those left out."""
-        if not self.left_out:
-            return self.lines
-        noun = "learning" if self.left_out == 1 else "learnings"
-        return (f"({self.left_out:,} older {noun} not shown: progress.txt)", *self.lines)
-
-
 def words_of(*texts: str) -> frozenset[str]:
     found = (match.group().casefold() for text in texts for match in _WORD.finditer(text))
     return frozenset(found) - _COMMON_WORDS
@@ -104,8 +90,11 @@ def words_of_task(task: Task) -> frozenset[str]:
     return words_of(task.id, task.description, *criteria)
 
 
-def choose(learnings: Sequence[str], words: frozenset[str]) -> Chosen:
-    """Choose the newest learnings, then those that share the most words with `words`, as many as fit."""
+def choose(learnings: Sequence[str], words: frozenset[str]) -> tuple[str, ...]:
+    """Return the newest learnings, then those that share the most words with `words`, as many as fit, oldest first.
+
+    A line above them counts those that are left out.
+    """
     numbered = list(enumerate(learnings))
     newest = numbered[-NEWEST:]
     shared = {n: len(words & words_of(_STAMP.sub("", text))) for n, text in numbered}
@@ -118,7 +107,9 @@ def choose(learnings: Sequence[str], words: frozenset[str]) -> Chosen:
             kept[number] = line
             room -= len(line) + 3
     lines = tuple(kept[number] for number in sorted(kept))
-    return Chosen(lines=lines, left_out=len(learnings) - len(lines))
+    if not (left_out := len(learnings) - len(lines)):
+        return lines
+    return (f"({plural(left_out, 'older learning')} not shown: progress.txt)", *lines)
 
 
 ACTIVE_MEMORY_LIMIT = 8_000

@@ -8,10 +8,8 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.verification import criterion_text
 
-_SECTION_HEADING = re.compile(r"^#{2,}\s+(.+?)\s*#*$", re.MULTILINE)
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.+)$", re.MULTILINE)
 _CHECK = re.compile(r"^\s*[-*+]\s+\[[ xX]\]\s+(.+)$", re.MULTILINE)
-_CONSTRAINTS = re.compile(r"constraint|non-?\s?goal", re.IGNORECASE)
 
 
 class Spec(Model):
@@ -29,7 +27,7 @@ class Spec(Model):
 
     @property
     def criteria(self) -> tuple[str, ...]:
-        body = _section(self.text, re.compile(r"acceptance criteria", re.IGNORECASE)) or ""
+        body = _section(self.text, "acceptance criteria")
         return tuple(match.strip() for match in _CHECK.findall(body))
 
     def problems(self) -> tuple[str, ...]:
@@ -40,17 +38,15 @@ class Spec(Model):
                 "a section `## Problem Statement` that says what is wrong today",
             ),
             (r"success criteria", "a section `## Success Criteria` with measurable bullets"),
-            (_CONSTRAINTS.pattern, "a section `## Constraints` with constraints and non-goals"),
+            (
+                r"constraint|non-?\s?goal",
+                "a section `## Constraints` with constraints and non-goals",
+            ),
             (r"acceptance criteria", "a section `## Acceptance Criteria` with `- [ ]` items"),
         )
-        missing = [
-            wanted
-            for pattern, wanted in checks
-            if not (_section(self.text, re.compile(pattern, re.IGNORECASE)) or "").strip()
-        ]
+        missing = [wanted for pattern, wanted in checks if not _section(self.text, pattern).strip()]
         if not missing:
-            success = _section(self.text, re.compile("success criteria", re.IGNORECASE)) or ""
-            if not _BULLET.search(success):
+            if not _BULLET.search(_section(self.text, "success criteria")):
                 missing.append("bullets under `## Success Criteria`, each of them measurable")
             if not self.criteria:
                 missing.append(
@@ -77,13 +73,15 @@ def persons_own(
     return tuple(name for name in names if name in kept)
 
 
-def _section(text: str, title: re.Pattern[str]) -> str | None:
-    headings = list(_SECTION_HEADING.finditer(text))
-    for number, heading in enumerate(headings):
-        if title.search(heading[1]):
-            end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
-            return text[heading.end() : end]
-    return None
+def _section(text: str, title: str) -> str:
+    """Return the text below the first heading of level two or deeper with this title, up to the next heading."""
+    below = (
+        text[s.start : s.own_end]
+        for s in _sections(text)
+        if re.search(title, s.heading, re.IGNORECASE)
+    )
+    found = next((part for part in below if part.lstrip().startswith("##")), "")
+    return found.partition("\n")[2]
 
 
 CHARACTERS = 6_000
@@ -152,7 +150,7 @@ def parts_for(task: Task, specs: Sequence[Spec], *, most: int = CHARACTERS) -> t
     task_text = _task_text(task)
     chosen: list[tuple[Spec, int, int, str]] = []
     for spec in specs:
-        sections = _sections(spec)
+        sections = _sections(spec.text)
         named = [s for s in sections if _is_named(task_text, task.id, spec, s)]
         inner = [s for s in named if not any(_contains(s, other) for other in named)]
         chosen += [(spec, s.start, s.end, s.heading) for s in inner]
@@ -192,11 +190,11 @@ def _task_text(task: Task) -> str:
     return "\n".join((task.description, task.group, task.notes, *task.labels, *criteria))
 
 
-def _sections(spec: Spec) -> list[_Section]:
+def _sections(text: str) -> list[_Section]:
     """Return the sections of a spec. Headings in code blocks do not count."""
     found: list[tuple[int, int, str]] = []
     position, fence = 0, ""
-    for line in spec.text.splitlines(keepends=True):
+    for line in text.splitlines(keepends=True):
         mark = _FENCE.match(line)
         if mark is not None and not fence:
             fence = mark[1]
@@ -205,10 +203,10 @@ def _sections(spec: Spec) -> list[_Section]:
         elif not fence and (heading := _HEADING.match(line.rstrip("\r\n"))) and heading[2]:
             found.append((position, len(heading[1]), heading[2]))
         position += len(line)
-    return list(_with_ends(spec, found))
+    return list(_with_ends(len(text), found))
 
 
-def _with_ends(spec: Spec, found: Sequence[tuple[int, int, str]]) -> Iterator[_Section]:
+def _with_ends(size: int, found: Sequence[tuple[int, int, str]]) -> Iterator[_Section]:
     used: dict[str, int] = {}
     for number, (start, level, heading) in enumerate(found):
         after = found[number + 1 :]
@@ -219,8 +217,8 @@ def _with_ends(spec: Spec, found: Sequence[tuple[int, int, str]]) -> Iterator[_S
             heading=heading,
             anchor=f"{slug}-{again}" if again else slug,
             start=start,
-            end=next((at for at, other, _ in after if other <= level), len(spec.text)),
-            own_end=after[0][0] if after else len(spec.text),
+            end=next((at for at, other, _ in after if other <= level), size),
+            own_end=after[0][0] if after else size,
         )
 
 

@@ -6,7 +6,6 @@ from functools import cached_property
 from operator import is_
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.plan.plan_validation import PlanProblem
 from ralph_tui.domain.verification.verification import criterion_text
 
 MAX_UPDATES = 200
@@ -98,19 +97,6 @@ def tasks_of(tasks: Iterable[Task]) -> Tasks:
 
 def _is_complete(task: Task) -> bool:
     return task.status is TaskStatus.COMPLETE
-
-
-@dataclass(frozen=True)
-class Checked:
-    """The problems of a plan. Progress on a task does not cause another full check."""
-
-    tasks: Tasks = field(default_factory=Tasks)
-    problems: tuple[PlanProblem, ...] = ()
-
-    def again(self, tasks: Tasks) -> "Checked":
-        if tasks.is_ordered_like(self.tasks):
-            return Checked(tasks, self.problems)
-        return Checked(tasks, ImplementationPlan(tasks=tuple(tasks.values())).problems())
 
 
 def found(plan: ImplementationPlan, began: Task) -> Task | None:

@@ -177,7 +177,7 @@ class IterationVerdict(Model):
 class Kind(NamedTuple):
     """What a signal counts: the fields of `CircuitBreaker` with the count and the threshold, and the cause in words."""
 
-    count: str
+    counter: str
     threshold: str
     cause: str
     cause_of_one: str = ""
@@ -298,7 +298,7 @@ class CircuitBreaker(Record):
         return tuple(
             Signal(
                 name=name,
-                count=getattr(self, kind.count),
+                count=getattr(self, kind.counter),
                 threshold=getattr(self, kind.threshold),
                 evidence=self.evidence.get(name, ()),
             )
@@ -325,18 +325,18 @@ class CircuitBreaker(Record):
             "same error": verdict.error != self.last_error,
             "denials": verdict.denied != self.last_denied,
         }
-        counts = {_KINDS[name].count: 0 for name in happened}
+        counts = {_KINDS[name].counter: 0 for name in happened}
         evidence: dict[str, tuple[str, ...]] = {}
         blamed: dict[str, tuple[str, ...]] = {}
         for name in filter(happened.get, happened):
             kind = _KINDS[name]
-            count = 0 if differs.get(name) else getattr(self, kind.count)
+            count = 0 if differs.get(name) else getattr(self, kind.counter)
             known = self.blamed.get(name, ()) if count else ()
             told = self.evidence.get(name, ()) if count else ()
             again = kind.per_task and task != NO_TASK and task in known
             # The task's history has its earlier failures.
             kept = told[:-1] if again else told
-            counts[kind.count] = count if again else count + 1
+            counts[kind.counter] = count if again else count + 1
             blamed[name] = known if task in known else (*known, task)
             evidence[name] = (*kept, self._evidence_of(name, verdict))[-KEPT_EVIDENCE:]
         usual = self.usual_output

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from ralph_tui.domain.base import Count, Model
 from ralph_tui.domain.costs import Money
@@ -26,20 +26,16 @@ MAX_QUOTE = 2_000
 """Characters of one quote."""
 
 
-class Quote(BaseModel):
+class Quote(Model):
     """Lines of a project file, quoted word for word."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     file: str = Field(min_length=1, max_length=500)
     line: int = Field(ge=1)
     text: str = Field(min_length=1, max_length=MAX_QUOTE)
 
 
-class CriterionReview(BaseModel):
+class CriterionReview(Model):
     """The reviewer's verdict on one criterion; `number` counts from 1."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: int = Field(ge=1)
     met: bool

@@ -67,7 +67,7 @@ def _project_read(view: LoopView, e: ev.ProjectRead) -> _Changes:
     return read if shows_ended_run else _standing_fields(e) | read
 
 
-_END_STATES = {
+END_STATES = {
     LoopStatus.COMPLETE: RunState.COMPLETE,
     LoopStatus.ERROR: RunState.FAILED,
 }
@@ -206,7 +206,7 @@ def _unless_halting(view: LoopView, state: RunState) -> RunState:
 _HANDLERS: dict[type[ev.Event], Callable[[LoopView, Any], _Changes]] = {
     ev.LoopStarted: _loop_started,
     ev.LoopFinished: lambda _, e: {
-        "run_state": _END_STATES.get(e.status, RunState.STOPPED),
+        "run_state": END_STATES.get(e.status, RunState.STOPPED),
         "status": e.status,
         "exit_code": e.exit_code,
         "detail": f"{e.reason} {e.hint}".strip(),

@@ -33,11 +33,11 @@ def memory_for(project: Project, docs: Documents, task: Task | None) -> ActiveMe
         *reversed(project.recent_iteration_memories(limit=RECENT_ITERATIONS)),
         next((text for text in memories if text.strip()), ""),
     )
-    return active_memory(parts, choose(project.read_learnings(ALL_LEARNINGS), words).texts)
+    return active_memory(parts, choose(project.read_learnings(ALL_LEARNINGS), words))
 
 
 def learnings_for(project: Project, *texts: str) -> tuple[str, ...]:
-    return choose(project.read_learnings(ALL_LEARNINGS), words_of(*texts)).texts
+    return choose(project.read_learnings(ALL_LEARNINGS), words_of(*texts))
 
 
 def next_memory(project: Project, docs: Documents) -> ActiveMemory:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.formatting import ENDS, FAILURES, duration, plural, took
-from ralph_tui.domain.outcomes import LoopStatus
+from ralph_tui.domain.formatting import FAILURES, duration, plural, took
 from ralph_tui.domain.permissions import answer_text
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import DECISIONS, Phase
@@ -21,7 +20,7 @@ from ralph_tui.domain.verification.review import criteria_count, evidence_lines
 from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.present.text.figures import breaker_counts, clock, in_local, money, stamp, tokens
 from ralph_tui.present.text.spans import Tone
-from ralph_tui.present.text.status_labels import BREAKER, ITERATION, STEP, task_word
+from ralph_tui.present.text.status_labels import BREAKER, END, ITERATION, STEP, task_word
 from ralph_tui.present.tools.renderers import option_texts
 
 
@@ -48,15 +47,6 @@ class Sentence:
 
 _PHASES = frozenset(Phase)
 """The task ids in events of phases without tasks."""
-
-_END = {
-    LoopStatus.COMPLETE: ("ok", Tone.OK),
-    LoopStatus.STOPPED: ("stop", Tone.WARN),
-    LoopStatus.USAGE_LIMIT: ("stop", Tone.WARN),
-    LoopStatus.INTERRUPTED: ("interrupted", Tone.WARN),
-    LoopStatus.ERROR: ("failed", Tone.BAD),
-    LoopStatus.WAITING: ("asking", Tone.WARN),
-}
 
 _WHEN = {True: "now", False: "after this iteration"}
 
@@ -96,9 +86,8 @@ _BEGINS = {
 
 
 def _loop_finished(e: ev.LoopFinished) -> Sentence:
-    glyph, tone = _END[e.status]
-    right = f"{money(e.cost_usd)}  {took(e.seconds)}"
-    return Sentence(glyph, f"loop {ENDS[e.status]}", e.reason, tone, right, e.hint)
+    look, right = END[e.status], f"{money(e.cost_usd)}  {took(e.seconds)}"
+    return Sentence(look.glyph, f"loop {look.word}", e.reason, look.tone, right, e.hint)
 
 
 def _plan_loaded(e: ev.PlanLoaded) -> Sentence | None:

@@ -10,6 +10,7 @@ from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import DECISIONS
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView, RunState
+from ralph_tui.domain.view.reducer import END_STATES
 from ralph_tui.present.board.board_rows import (
     LOOK_BACK,
     NO_PLAN,
@@ -54,9 +55,6 @@ class Banner:
             *([Span(text, Tone.MUTED)] for text in wrap(self.figures, width) if text),
             *(piece for line in self.findings if alone for piece in flow(line, width, indent=2)),
         ]
-
-
-_STATE_OF_STATUS = {LoopStatus.COMPLETE: RunState.COMPLETE, LoopStatus.ERROR: RunState.FAILED}
 
 
 def banner_of(
@@ -230,7 +228,7 @@ _LOOK_AND_LEAVE = "{detail} to see an entry, {quit} to quit."
 
 
 def _outcome(view: LoopView, e: LoopFinished, keys: Keys, *, again: bool) -> Banner:
-    look = RUN[_STATE_OF_STATUS.get(e.status, RunState.STOPPED)]
+    look = RUN[END_STATES.get(e.status, RunState.STOPPED)]
     begin = "{build} to start again, " if again else ""
     built = e.status is LoopStatus.COMPLETE and 0 < e.tasks_total == e.tasks_complete
     todo = f"{LOOK_BACK}, {{quit}} to quit." if built else f"Press {begin}{_LOOK_AND_LEAVE}"

@@ -5,14 +5,14 @@ from functools import partial
 
 from rich.cells import cell_len
 
-from ralph_tui.domain.formatting import ENDS, plural, took
+from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.run_history import Iteration, Run
 from ralph_tui.present.text.figures import money, tokens, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import LazyLines, LineBlock, Part
 from ralph_tui.present.text.spans import Line, Span, Tone, row, width_of, wrap
-from ralph_tui.present.text.status_labels import ITERATION, Look
+from ralph_tui.present.text.status_labels import END, ITERATION, Look
 
 INDENT = " " * 6
 
@@ -48,7 +48,7 @@ def _run_head(run: Run | None, width: int, glyphs: Glyphs) -> Line:
         return [Span("an earlier run", Tone.MUTED)]
     end = run.finished
     cut_off = ITERATION[None].word if run.end else RUNNING.word
-    state = ENDS[end.status] if end else cut_off
+    state = END[end.status].word if end else cut_off
     right = (
         [Span(f"{money(end.cost_usd)} {glyphs.between} {took(end.seconds)}", Tone.MUTED)]
         if end

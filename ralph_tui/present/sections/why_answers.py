@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from ralph_tui.domain.formatting import ENDS, plural
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.plan.plan_validation import PlanProblem
 from ralph_tui.domain.project_state import DECISIONS, ApprovalKind
@@ -17,7 +17,7 @@ from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, commands_as_keys
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone
-from ralph_tui.present.text.status_labels import look_of, task_word
+from ralph_tui.present.text.status_labels import END, look_of, task_word
 
 MAX_LISTED = 20
 RULE = "the highest-priority pending task whose dependencies are complete. Plan order breaks ties"
@@ -178,7 +178,7 @@ def _stopped(
     lines = [
         [Span(end.reason, Tone.TEXT if end.exit_code == 0 else Tone.WARN)],
         labelled("when", f"{when(end.time)}, after {plural(end.iterations, 'iteration')}"),
-        labelled("rule", f"{ENDS[end.status]}, exit status {end.exit_code}"),
+        labelled("rule", f"{END[end.status].word}, exit status {end.exit_code}"),
     ]
     of_run = [it for it in iterations if it.run_id == last.run_id]
     if of_run and of_run[-1].reason and end.exit_code != 0:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ralph_tui.domain.outcomes import IterationOutcome
+from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.context_budget import Zone
@@ -37,6 +37,16 @@ RUN: dict[RunState, Look] = {
     RunState.FAILED: Look("failed", "failed", Tone.BAD),
     RunState.LOST: Look("interrupted", "disconnected", Tone.BAD),
 }
+
+END: dict[LoopStatus, Look] = {
+    LoopStatus.COMPLETE: Look("ok", "complete", Tone.OK),
+    LoopStatus.STOPPED: Look("stop", "stopped", Tone.WARN),
+    LoopStatus.USAGE_LIMIT: Look("stop", "usage limit", Tone.WARN),
+    LoopStatus.WAITING: Look("asking", "waiting for approval", Tone.WARN),
+    LoopStatus.ERROR: Look("failed", "failed", Tone.BAD),
+    LoopStatus.INTERRUPTED: Look("interrupted", "interrupted", Tone.WARN),
+}
+"""How a run ended."""
 
 OPENING = Look("idle", "opening", Tone.MUTED)
 UNREADABLE = Look("failed", "unreadable", Tone.BAD)

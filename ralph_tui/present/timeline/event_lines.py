@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Permission
-from ralph_tui.domain.formatting import ENDS, plural, took
+from ralph_tui.domain.formatting import plural, took
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.steps import StepOutcome
@@ -21,7 +21,7 @@ from ralph_tui.present.events.run_result import result_facts
 from ralph_tui.present.text.figures import money, tokens, zoned
 from ralph_tui.present.text.glyphs import UNICODE, Glyphs
 from ralph_tui.present.text.spans import Tone
-from ralph_tui.present.text.status_labels import RECEIPT
+from ralph_tui.present.text.status_labels import END, RECEIPT
 from ralph_tui.present.timeline.entries import CallEntry, CheckEntry, Entry, NoteEntry, TextEntry
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.present.tools.calls import LOOK_OF_CALL, Call, CallState
@@ -254,7 +254,7 @@ def _loop_finished(p: EventPrinter, e: ev.LoopFinished, _: Entry) -> Iterator[Lo
         for name, text in facts.items():
             if name not in told:
                 yield log_line(f"{name}: {text}", "", 1)
-    label, reason = ENDS[e.status], one_line(e.reason, 600)
+    label, reason = END[e.status].word, one_line(e.reason, 600)
     ending = reason if reason.startswith(label) else f"{label}: {reason}"
     stop = "." if e.hint and not ending.endswith(".") else ""
     yield log_line(zoned(f"ralph: {ending}{stop} {e.hint}"), tone)

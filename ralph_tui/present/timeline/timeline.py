@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.permissions import NETWORK
+from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.sanitize import head, one_line
-from ralph_tui.present.events.deduplicate import Deduplicator
 from ralph_tui.present.events.event_sentences import Sentence, sentence_of
 from ralph_tui.present.text.figures import in_local
+from ralph_tui.present.text.status_labels import task_word
 from ralph_tui.present.timeline.changed_files import FileChange
 from ralph_tui.present.timeline.entries import (
     CallEntry,
@@ -57,6 +58,49 @@ _CLEARING = frozenset({ev.IterationFinished, ev.LoopFinished, ev.LoopStarted, ev
 
 MAX_PRINTED = 4_000
 """Maximum characters of a failed check's output in the verdict on the claim."""
+
+
+_BEGUN = "in progress"
+"""Shown by the iteration's heading."""
+
+
+class Deduplicator:
+    """Remembers the last shown state of the breaker and of every task."""
+
+    def __init__(self) -> None:
+        self._breaker = CircuitBreaker()
+        self._task_states: dict[str, str] = {}
+        self._unreadable = False
+
+    def is_news(self, event: ev.Event) -> bool:
+        if isinstance(event, ev.Standing):
+            self._breaker = event.breaker
+            again, self._unreadable = self._unreadable, False
+            return again or isinstance(event, ev.LoopStarted)
+        if isinstance(event, ev.ProjectUnreadable | ev.LoopFound):
+            self._unreadable = isinstance(event, ev.ProjectUnreadable)
+        elif isinstance(event, ev.PlanLoaded):
+            self._task_states = {task.id: task_word(task) for task in event.tasks}
+        elif isinstance(event, ev.TaskChanged):
+            known, now = self._task_states.get(event.task.id), task_word(event.task)
+            self._task_states[event.task.id] = now
+            return now not in (known, _BEGUN)
+        elif isinstance(event, ev.BreakerChanged):
+            before, self._breaker = self._breaker, event.breaker
+            return before.state is not event.breaker.state or bool(
+                increased_counters(before, event.breaker)
+            )
+        return True
+
+
+def increased_counters(before: CircuitBreaker, after: CircuitBreaker) -> tuple[str, ...]:
+    """Return the names of the counters that went up, except for the cost, which always does."""
+    counts = {signal.name: signal.count for signal in before.signals()}
+    return tuple(
+        signal.name
+        for signal in after.signals()
+        if signal.name != "cost" and signal.count > counts[signal.name]
+    )
 
 
 class Timeline:
