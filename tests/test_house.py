@@ -13,7 +13,7 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_260,
-    "ralph_tui/cli": 6_911,
+    "ralph_tui/cli": 6_909,
     "ralph_tui/config": 1_997,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_601,
@@ -24,7 +24,7 @@ MOST_LINES = {
     "ralph_tui/store": 5_345,
     "ralph_tui/tui": 11_834,
     "ralph_tui/vcs": 1_137,
-    "tests": 47_000,
+    "tests": 46_991,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

@@ -58,7 +58,6 @@ def references(text: str) -> tuple[Reference, ...]:
 
 
 def value_of(reference: Reference, environ: Mapping[str, str]) -> str:
-    """Return the value of a reference: the variable's, or the default."""
     value = environ.get(reference.name)
     if reference.default is not None:
         return value or reference.default

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ralph_tui.domain.documents.agents_md import complaint, shown
+from ralph_tui.domain.documents.agents_md import shown
 from ralph_tui.domain.documents.memory import (
     ACTIVE_MEMORY_LIMIT,
     CHARACTERS,
@@ -235,7 +235,3 @@ def test_agents_md_is_kept_short() -> None:
         "line 59\n(These are the first 60 of 70 lines. The whole file is AGENTS.md in the project's"
         " directory: read the rest there when it matters.)"
     )
-    assert complaint("", "x\n" * 61) == (
-        "AGENTS.md would have 61 lines. It goes into every prompt, so the maximum is 60"
-    )
-    assert not complaint("x\n" * 80, "x\n" * 79), "a person's long file may be shortened in steps"

@@ -70,27 +70,14 @@ class TaskOptions:
         """Return the criteria of both options; one given as a check is always a command."""
         if not self.criterion and not self.check:
             return None
-        from ralph_tui.config.load import load_settings
-        from ralph_tui.domain.verification.check_commands import ALL, CheckKind
-        from ralph_tui.engine.verification.detection.project_checks import checks_of
+        from ralph_tui.domain.verification.check_commands import NAMES
 
-        root = find_project().root
-        named = checks_of(root, load_settings(root)).named
         prose, own = (
             [text.strip() for text in given or ()] for given in (self.criterion, self.check)
         )
-        for text in (*prose, *own):
-            if not text:
-                raise RalphError(
-                    "A criterion must not be empty.", "Say what shows that it is done."
-                )
-            if text in {*CheckKind, ALL} and text not in named:
-                setting = (text != ALL and CheckKind(text).setting) or CheckKind.TESTS.setting
-                raise RalphError(
-                    f"This project has no command for `{text}`.",
-                    f"Give the command itself, or set it with `ralph config set {setting} COMMAND`.",
-                )
-        return (*prose, *(one if one in named or one[0] in "$`" else f"$ {one}" for one in own))
+        if not all((*prose, *own)):
+            raise RalphError("A criterion must not be empty.", "Say what shows that it is done.")
+        return (*prose, *(one if one in NAMES or one[0] in "$`" else f"$ {one}" for one in own))
 
 
 def _unless_none(given: list[str] | None) -> tuple[str, ...] | None:

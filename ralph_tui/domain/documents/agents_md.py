@@ -21,14 +21,6 @@ def shown(text: str) -> str:
     )
 
 
-def complaint(before: str, after: str) -> str:
-    """Return why a change is refused, or an empty string if the file is short enough or does not grow."""
-    count = lines_of(after)
-    if count <= MAX_LINES or count <= lines_of(before):
-        return ""
-    return f"AGENTS.md would have {count} lines. It goes into every prompt, so the maximum is {MAX_LINES}"
-
-
 LEARNED = "## Learned patterns"
 """The section for recurring learnings (seeds, "AGENTS.md template")."""
 

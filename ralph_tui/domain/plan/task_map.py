@@ -23,7 +23,6 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - mappings have no hash
     updates: Mapping[str, Task] = field(default_factory=dict)
     """Changed tasks, which replace those in `base`."""
     complete: int = 0
-    """The number of complete tasks."""
 
     def __getitem__(self, task_id: str) -> Task:
         return self.updates[task_id] if task_id in self.updates else self.base[task_id]

@@ -1,7 +1,7 @@
 """The commands that check a project (tests, types, lint and format), and where each was found."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -49,7 +49,8 @@ GATE_KINDS = (CheckKind.TESTS, CheckKind.TYPECHECK, CheckKind.LINT)
 """The checks that the gate runs for every task unless the settings name others."""
 
 ALL = "all"
-"""The name for all commands of the gate."""
+NAMES = {**{kind.value: kind for kind in CheckKind}, ALL: CheckKind.TESTS}
+"""What criteria may name, `all` being the gate's commands, each with the kind that a project needs for it."""
 
 PythonManager = Literal["", "uv", "poetry", "pdm", "pipenv", "hatch", "pip"]
 """The tool that manages a project's Python; empty for a project without Python."""
@@ -168,6 +169,15 @@ def runnable_command(criterion: Criterion, checks: ProjectChecks = NO_CHECKS) ->
         return checks.named[text]
     command = _written_command(text, checks)
     return checks.exactly(command) if command else None
+
+
+def missing_kinds(criteria: Iterable[Criterion], checks: ProjectChecks) -> tuple[CheckKind, ...]:
+    """Return the kinds of check that criteria name and for which the project has no command."""
+    lacking = (
+        one for one in criteria if isinstance(one, str) and not runnable_command(one, checks)
+    )
+    named = {NAMES.get(one.strip()) for one in lacking}
+    return tuple(kind for kind in CheckKind if kind in named)
 
 
 def _written_command(text: str, checks: ProjectChecks) -> str | None:

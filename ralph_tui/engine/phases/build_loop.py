@@ -28,11 +28,7 @@ from ralph_tui.engine.session.iteration_result import (
 )
 from ralph_tui.engine.steps.around_work import StepsAroundWork
 from ralph_tui.engine.verification.baseline import Check, require_started
-from ralph_tui.engine.verification.coverage import (
-    blocked_without_check,
-    criteria_to_review,
-    may_start,
-)
+from ralph_tui.engine.verification.coverage import criteria_to_review, uncovered
 from ralph_tui.engine.verification.evidence.examined import Examined
 from ralph_tui.engine.verification.gate import plan_checks
 from ralph_tui.store.project import Documents
@@ -203,7 +199,7 @@ class BuildLoop:
             remakes = self._blocked_a_task and should_remake(plan)
             return nothing_ready(plan).model_copy(update={"remakes_plan": remakes})
         rules = await asyncio.to_thread(self._run.gate.rules)
-        if not may_start(task, self._run.settings.phases.building, rules):
+        if task.id in uncovered(plan, self._run.settings.phases.building, rules):
             await self._block_unverifiable(task)
             return None
         if self._run.settings.agent.standby_session:
@@ -229,7 +225,13 @@ class BuildLoop:
             now = docs.plan.task(task.id)
             if now is None or now.status is not TaskStatus.PENDING:
                 return docs
-            return docs.replacing(plan=blocked_without_check(docs.plan, now))
+            blocker = (
+                f"It has no check that can run. Add one with `ralph edit {now.id} --criterion '$ ./check.sh'`, then "
+                f"`ralph retry {now.id}`."
+            )
+            blockers = (*now.blockers, blocker)
+            plan = docs.plan.with_task(now.id, status=TaskStatus.BLOCKED, blockers=blockers)
+            return docs.replacing(plan=plan)
 
         await self._run.project_state.transact(change, "it has no check that can run")
 

@@ -202,7 +202,13 @@ async def take_tasks(
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
         kept = [t for t in docs.plan.tasks if t.status is TaskStatus.COMPLETE or not replaces]
         plan = docs.plan.model_copy(update={"tasks": tuple(kept)}).adding(tasks)
-        refused = tuple(problems(docs.plan, tasks) or plan_problems(plan, tasks, settings))
+        lacking = uncovered(plan, run.settings.phases.building, rules)
+        unnamed = {one: kinds for one, kinds in lacking.items() if kinds}
+        wrong = [
+            *plan_problems(plan, tasks, settings),
+            *[uncovered_notice(unnamed)] * bool(unnamed),
+        ]
+        refused = tuple(problems(docs.plan, tasks) or wrong)
         if refused:
             return Outcome(docs, refused)
         summary, about = new + _summary(run, plan, rules), plan_content(plan)

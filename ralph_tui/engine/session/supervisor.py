@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.agents_md import MAX_LINES, complaint, lines_of
+from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.permissions import NETWORK, Ruling
@@ -36,51 +36,24 @@ class AgentsMdGuard:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lines = lines_of(self._text())
-
-    def review(self, call: ToolCall) -> Verdict | None:
-        """Return a denial of an edit that makes the file too long, or None for any other call."""
-        named = str(call.input.get("file_path", ""))
-        if call.name not in ("Write", "Edit") or not named:
-            return None
-        try:
-            if Path(self._path.parent, named).resolve() != self._path.resolve():
-                return None
-        except (OSError, ValueError, RuntimeError):
-            return None
-        before = self._text()
-        why = complaint(before, _text_after(call, before))
-        if not why:
-            return None
-        return Verdict(
-            decision="deny", rule="agents-md-lines", part=named[:200], reason=why, instead=INSTEAD
-        )
+        self._lines = self._count()
 
     def note(self, call: ToolCall) -> str:
-        """Return the warning after a command made the file too long; repeated only when it grows again."""
-        if call.name != "Bash":
+        """Return the warning after a call made the file too long; repeated only when it grows again."""
+        if call.name not in ("Bash", "Edit", "Write"):
             return ""
-        lines, before = lines_of(self._text()), self._lines
+        lines, before = self._count(), self._lines
         self._lines = max(lines, MAX_LINES)
-        if lines <= MAX_LINES or lines <= before:
+        if lines <= max(before, MAX_LINES):
             return ""
-        return f"AGENTS.md has {lines} lines now; it has at most {MAX_LINES}. {INSTEAD}"
+        return f"AGENTS.md has {lines} lines now. Prompts show its first {MAX_LINES}. {INSTEAD}"
 
-    def _text(self) -> str:
+    def _count(self) -> int:
         try:
             with self._path.open("rb") as file:
-                return file.read(READ_BYTES).decode("utf-8", "replace")
+                return lines_of(file.read(READ_BYTES).decode("utf-8", "replace"))
         except OSError:  # missing or unreadable, which the agent's tool reports itself
-            return ""
-
-
-def _text_after(call: ToolCall, before: str) -> str:
-    if call.name == "Write":
-        return str(call.input.get("content", ""))
-    old, new = str(call.input.get("old_string", "")), str(call.input.get("new_string", ""))
-    if not old:
-        return before or new
-    return before.replace(old, new, -1 if call.input.get("replace_all") else 1)
+            return 0
 
 
 Handler = Callable[[rt.ToolInput], Awaitable[ToolAnswer]]
@@ -128,7 +101,7 @@ class SessionSupervisor(Supervisor):
     def report_edits(self) -> None: ...
 
     def session_verdict(self, call: ToolCall) -> Verdict | None:
-        return self._sub_agents.review(call) or self._agents_file.review(call)
+        return self._sub_agents.review(call)
 
     def record_allowed(self, call: ToolCall) -> None: ...
 

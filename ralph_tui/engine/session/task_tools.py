@@ -201,7 +201,7 @@ class TaskTools:
             task,
             claim.verification_notes,
             self._permissions.permit_check,
-            must_verify=not (allowed or criteria),
+            allowed=allowed,
             reviewed=bool(criteria),
         )
         self.gate_result = result

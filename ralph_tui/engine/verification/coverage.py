@@ -1,38 +1,45 @@
 """Find the tasks that no check can verify, and those that the person allows anyway."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping
 
 from ralph_tui.config.settings import BuildingSettings
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.verification.check_commands import ProjectChecks
+from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks, missing_kinds
 from ralph_tui.domain.verification.verification import criterion_text
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import plan_checks, prose_criteria
 
 SHOWN_TASKS = 8
 
-NO_CHECK = "It has no check that can run"
-"""The beginning of the blocker of a task that was not started because no check can run."""
+Uncovered = Mapping[str, tuple[CheckKind, ...]]
+"""The tasks that no check can verify, each with the kinds of check that it names and the project lacks."""
 
 
-def uncovered(
-    plan: ImplementationPlan, building: BuildingSettings, rules: GateRules
-) -> tuple[Task, ...]:
+def uncovered(plan: ImplementationPlan, building: BuildingSettings, rules: GateRules) -> Uncovered:
     """Return the open tasks that no check can verify and that the person has not allowed.
 
-    A held task is ignored until it is released.
+    A held task is ignored until it is released. A task may name a check that it or a task before it adds.
     """
-    if building.allow_unverified or rules.commands:
-        return ()
-    return tuple(
+    open_tasks = [
         task
         for task in plan.tasks
-        if task.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)
-        and not task.held
-        and not may_start(task, building, rules)
-    )
+        if task.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS) and not task.held
+    ]
+    found: dict[str, tuple[CheckKind, ...]] = {}
+    for task in open_tasks:
+        before = [one for one in open_tasks if one.priority <= task.priority]
+        planned = "\n".join(f"{one.title}\n{one.description}" for one in before)
+        named = missing_kinds(task.verification_criteria, rules.checks)
+        lacking = tuple(kind for kind in named if not re.search(rf"(?i)\b{kind[:4]}", planned))
+        judged = (
+            named or plan_checks((task,), rules) or criteria_to_review(task, building, rules.checks)
+        )
+        if (lacking or not judged) and not may_be_unverified(task, building):
+            found[task.id] = lacking
+    return found
 
 
 NO_CRITERIA = "The task does what its description asks for."
@@ -55,45 +62,29 @@ def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
     return building.allow_unverified or task.may_be_unverified
 
 
-def may_start(task: Task, building: BuildingSettings, rules: GateRules) -> bool:
-    judged = plan_checks((task,), rules) or criteria_to_review(task, building, rules.checks)
-    return bool(judged) or may_be_unverified(task, building)
-
-
-def uncovered_notice(tasks: Sequence[Task]) -> str:
-    names = shortlist([task.id for task in tasks], SHOWN_TASKS)
+def uncovered_notice(tasks: Uncovered) -> str:
+    told = [f"{one} (no command for `{'`, `'.join(k)}`)" if k else one for one, k in tasks.items()]
     verb = "has" if len(tasks) == 1 else "have"
-    return f"{plural(len(tasks), 'task')} {verb} no check that can run: {names}."
+    return f"{plural(len(tasks), 'task')} {verb} no check that can run: {shortlist(told, SHOWN_TASKS)}."
 
 
-def coverage_hint(tasks: Sequence[Task]) -> str:
+def coverage_hint(tasks: Uncovered) -> str:
+    lacking = next(filter(None, tasks.values()), (CheckKind.TESTS,))[0]
+    adding = f", or plan a task that adds {lacking} first" if any(tasks.values()) else ""
     return (
-        f"Add a command to each with `ralph edit {tasks[0].id} --criterion '$ ./check.sh'`, or set "
-        "build.test_command for all of them."
+        f"Add a command to each with `ralph edit {next(iter(tasks))} --criterion '$ ./check.sh'`, or set "
+        f"{lacking.setting or CheckKind.TESTS.setting} for all of them{adding}."
     )
 
 
-def require_checks(tasks: Sequence[Task]) -> None:
-    """Refuse to build tasks that no check can verify.
-
-    Raises:
-        PlanError: There are such tasks.
-    """
+def require_checks(tasks: Uncovered) -> None:
+    """Refuse to build tasks that no check can verify."""
     if tasks:
         instead = "To build them unverified, run again with --allow-unverified."
         raise PlanError(uncovered_notice(tasks), f"{coverage_hint(tasks)} {instead}")
 
 
-def allowing_unverified(plan: ImplementationPlan, tasks: Sequence[Task]) -> ImplementationPlan:
-    for task in tasks:
-        plan = plan.with_task(task.id, may_be_unverified=True)
+def allowing_unverified(plan: ImplementationPlan, tasks: Uncovered) -> ImplementationPlan:
+    for one in tasks:
+        plan = plan.with_task(one, may_be_unverified=True)
     return plan
-
-
-def blocked_without_check(plan: ImplementationPlan, task: Task) -> ImplementationPlan:
-    """Return the plan with a task blocked because it was added during the run and has no check."""
-    blocker = (
-        f"{NO_CHECK}. Add one with `ralph edit {task.id} --criterion '$ ./check.sh'`, then "
-        f"`ralph retry {task.id}`."
-    )
-    return plan.with_task(task.id, status=TaskStatus.BLOCKED, blockers=(*task.blockers, blocker))

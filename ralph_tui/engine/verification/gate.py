@@ -14,7 +14,13 @@ from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks, runnable_command
+from ralph_tui.domain.verification.check_commands import (
+    NAMES,
+    NO_CHECKS,
+    ProjectChecks,
+    missing_kinds,
+    runnable_command,
+)
 from ralph_tui.domain.verification.verification import (
     AllowedCheckChange,
     GateResult,
@@ -78,8 +84,8 @@ def plan_checks(tasks: Iterable[Task], rules: GateRules) -> tuple[Check, ...]:
 
 
 def prose_criteria(task: Task, checks: ProjectChecks = NO_CHECKS) -> tuple[str, ...]:
-    criteria = task.verification_criteria
-    return tuple(criterion_text(c) for c in criteria if not runnable_command(c, checks))
+    commandless = (c for c in task.verification_criteria if not runnable_command(c, checks))
+    return tuple(text for text in map(criterion_text, commandless) if text.strip() not in NAMES)
 
 
 def gate_environment(base: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:
@@ -279,14 +285,14 @@ class Gate:
         notes: str,
         permit: Permit = deny_unattended,
         *,
-        must_verify: bool = False,
+        allowed: bool = True,
         reviewed: bool = False,
     ) -> GateResult:
         """Verify a claim: run every check in turn and emit each receipt.
 
         Args:
             permit: Asks the person about commands that need permission.
-            must_verify: Whether to reject a claim that no command has verified.
+            allowed: Whether a claim may pass that no command has verified.
             reviewed: Whether a reviewer judges the unchecked criteria next.
         """
         rules = await asyncio.to_thread(self.rules)
@@ -308,14 +314,25 @@ class Gate:
         await asyncio.to_thread(made.after, tree, claimed)
         if not receipts:
             self._inspection = await self._examiner.inspect((), task)
+        missing = missing_kinds(task.verification_criteria, rules.checks)
+        tail = "Add them, and declare what runs them where tools look, such as pyproject.toml or package.json."
+        for kind in () if allowed else missing:
+            why = {"command": kind.value, "reason": "this project has no command for it yet"}
+            add(NO_CHECK_RAN.model_copy(update={**why, "tail": tail}))
         passed = all(receipt.ok for receipt in receipts)
         if passed and await asyncio.to_thread(self._nothing_changed, task, receipts):
             add(NOTHING_CHANGED)
         if passed and (gone := _removed_tests(self._inspection)):
             reason = f"removed: {shortlist(gone, 5)}"
             add(TESTS_REMOVED.model_copy(update={"reason": reason}))
-        result = self._result(task, checks, tuple(receipts), prose_criteria(task, rules.checks))
-        if must_verify and result.passed and not result.verified and not result.question:
+        unchecked = (*prose_criteria(task, rules.checks), *(missing if allowed else ()))
+        result = self._result(task, checks, tuple(receipts), unchecked)
+        if (
+            not (allowed or reviewed)
+            and result.passed
+            and not result.verified
+            and not result.question
+        ):
             add(NO_CHECK_PASSED if receipts else NO_CHECK_RAN)
             result = result.model_copy(update={"receipts": tuple(receipts)})
         self._emit(

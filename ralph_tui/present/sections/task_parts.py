@@ -6,7 +6,7 @@ from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.formatting import plural, shortlist, took
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import head, inert, one_line
-from ralph_tui.domain.verification.check_commands import runnable_command
+from ralph_tui.domain.verification.check_commands import NAMES, runnable_command
 from ralph_tui.domain.verification.verification import (
     MOST_SHOWN,
     Receipt,
@@ -130,8 +130,8 @@ def _criteria(
 ) -> list[Line]:
     lines: list[Line] = []
     for criterion in task.verification_criteria:
-        command = runnable_command(criterion, view.checks)
         text = criterion_text(criterion)
+        command = runnable_command(criterion, view.checks) or NAMES.get(text.strip())
         if command is None:
             lines.append(
                 [Span(f"{glyphs.note} ", Tone.MUTED), Span(text), Span("  prose", Tone.MUTED)]

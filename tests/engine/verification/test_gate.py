@@ -103,7 +103,7 @@ def test_checks_are_planned_once_each() -> None:
         ("make lint", "backpressure"),
         ("make", "criterion"),
     ]
-    assert prose_criteria(task, project) == ("lint", "It is pretty")
+    assert prose_criteria(task, project) == ("It is pretty",)
 
 
 def test_the_gates_environment_is_the_projects() -> None:
@@ -208,8 +208,8 @@ async def test_where_a_check_is_required_a_gate_that_ran_nothing_refuses(tmp_pat
     told: list[ev.Event] = []
     gate = gate_of(tmp_path, emit=told.append)
     task = Task(id="a", verification_criteria=("It is fast",))
-    assert (await gate.run(task, "", must_verify=False)).passed
-    refused = await gate.run(task, "", must_verify=True)
+    assert (await gate.run(task, "", allowed=True)).passed
+    refused = await gate.run(task, "", allowed=False)
     assert not refused.passed
     assert refused.refusal == "no check could run for this task"
     assert receipt_text(refused).startswith("NOT YET")
