@@ -315,6 +315,8 @@ def test_the_checks_of_the_project_are_shown(
     missing = found("checks", project)
     assert (missing.ok, missing.needed) == (False, True)
     assert missing.text.startswith("make is not installed; ")
+    (tmp_path / "go.mod").touch()
+    assert "; types and lint `go vet ./...` from go.mod" in found("checks", tmp_path).text
 
 
 @pytest.mark.usefixtures("no_layers")
@@ -373,6 +375,7 @@ def left_by_a_dead_run(root: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 WATCH = "console.log('Waiting for file changes...'); setInterval(() => {}, 1e6)"
+WRITES = "mkdir -p out/in && touch out/in/a a.log"
 PASSES = "require('node:test').test('a', () => {})"
 
 
@@ -382,20 +385,29 @@ def test_each_check_is_tried_as_a_run_would(
 ) -> None:
     monkeypatch.setattr(check_command, "IDLE_SECONDS", 0.3)
     scripts = {"test": "vitest run", "lint": "node lint.js", "typecheck": "node types.js"}
+    scripts["more"] = "vitest more"
+    commands = "phases: {building: {backpressure: [detected, npm run more]}}"
     package = {"private": True, "scripts": scripts, "devDependencies": {"vitest": "1"}}
     files = {"lint.js": "console.log('3 problems'); process.exit(1)", "types.js": WATCH}
-    for name, text in {**files, "package.json": json.dumps(package)}.items():
+    files |= {"package.json": json.dumps(package), ".ralph/config.yaml": commands}
+    (tmp_path / ".ralph").mkdir()
+    for name, text in files.items():
         (tmp_path / name).write_text(text)
     told = {one.text.split("`")[1]: one for one in try_checks_of(tmp_path)}
-    assert "cannot start: the dependencies of package.json" in told["npm test"].text
+    said = "`npm test`, `npm run more` cannot start: the dependencies of package.json"
+    assert told["npm test"].text.startswith(said)
     assert "`npm install`" in told["npm test"].advice
     assert "does not end: it waits for changes" in told["npm run typecheck"].text
     assert [one.needed for one in told.values()] == [True, True, False]
     assert told["npm run lint"].text.endswith("3 problems")
-    (tmp_path / "package.json").write_text(json.dumps({"scripts": {"test": "node --test"}}))
+    (tmp_path / "package.json").write_text(
+        json.dumps({"scripts": {"pretest": WRITES, "test": "node --test"}})
+    )
     (tmp_path / "a.test.js").write_text(PASSES)
+    (tmp_path / ".ralph/config.yaml").unlink()
     done = inside("doctor", "--try", cwd=tmp_path)
     assert re.search(r"ok +tried +`npm test` passes \(1 test, ", done.stdout), done.stdout
+    assert re.search(r"note +made +the checks wrote a.log, out/in/a in the project\n", done.stdout)
     notices = [notice.text for notice in readiness(tmp_path)]
     assert any(re.search("Tried: `npm test` passes .* ago", text) for text in notices)
 

@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from ralph_tui.cli.doctor.preflight import (
     uv_version,
 )
 from ralph_tui.config.load import config_paths, load_settings
+from ralph_tui.config.settings import Settings
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
@@ -45,7 +47,7 @@ from ralph_tui.engine.safety.phase_extensions import check_extras
 from ralph_tui.engine.safety.processes import HOW_TO_END, OrphanProcess, described, find_orphans
 from ralph_tui.engine.safety.repository_guard import repository_notices
 from ralph_tui.engine.steps.around_work import check_steps
-from ralph_tui.engine.verification.baseline import Check, require_started
+from ralph_tui.engine.verification.baseline import Check, require_started, telling_line
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.project_checks import (
     checks_of,
@@ -71,6 +73,7 @@ def examine(start: Path, *, tries: bool = False) -> Iterator[Finding]:
     """Yield all findings, in the order in which a person would fix them."""
     root = _project_root(start)
     place = root or start
+    settings = None
     try:
         settings = load_settings(place)
         wants_uv, sandbox = needs_uv(place, settings), settings.safety.sandbox
@@ -86,9 +89,10 @@ def examine(start: Path, *, tries: bool = False) -> Iterator[Finding]:
     yield from check_layers(place, sandbox)
     yield from checked("terminal", _terminal, needed=False)
     yield from checked("config", _config, place)
-    yield from checked("checks", _checks, place)
-    if tries:
-        yield from try_checks_of(place)
+    if settings is not None:
+        yield from (told := [*checked("checks", _checks, place, settings)])
+        if tries and all(one.ok or one.is_next for one in told):
+            yield from try_checks_of(place)
     yield from checked("plan", _plan, root)
     if root is not None:
         yield from checked("commits", _commits, root)
@@ -214,13 +218,13 @@ def _plan(root: Path | None) -> str:
     return f"{prefix}{plural(len(plan.tasks), 'task')}, {done} complete"
 
 
-def _checks(root: Path) -> str:
-    checks = checks_of(root, load_settings(root))
-    summary = "; ".join(
-        f"{word} `{one.command}` from {one.found}"
-        for kind, word in KIND_WORDS.items()
-        for one in checks.of(CheckKind(kind))
-    )
+def _checks(root: Path, settings: Settings) -> str:
+    checks = checks_of(root, settings)
+    told: dict[str, list[str]] = {}
+    for kind, word in KIND_WORDS.items():
+        for one in checks.of(CheckKind(kind)):
+            told.setdefault(f"`{one.command}` from {one.found}", []).append(word)
+    summary = "; ".join(f"{' and '.join(words)} {what}" for what, words in told.items())
     for one in checks.commands:
         program = one.command.split()[0]
         named = one.runner and re.fullmatch(r"[\w.-]+", program)
@@ -314,13 +318,21 @@ def try_checks_of(root: Path) -> Iterator[Finding]:
         yield Finding("tried", ok=False, text=error.message, advice=error.hint)
         return
     found = {check.command: _finding(root, check, tried) for check in tried.checks}
-    if not found:
-        text = "no check to run"
-        advice = "Name one: ralph config set build.test_command COMMAND"
-        yield Finding("tried", ok=False, text=text, advice=advice, needed=False, is_next=True)
     shown = {command: finding.text for command, finding in found.items()}
     CheckStore(root).save(TRIED, Trial(at=time.time(), shown=shown))
-    yield from found.values()
+    same: dict[tuple[str, str], list[str]] = {}
+    for command, finding in found.items():
+        said = (finding.text.removeprefix(f"`{command}`"), finding.advice)
+        same.setdefault(said, []).append(command)
+    for (text, _), commands in same.items():
+        names = ", ".join(f"`{command}`" for command in commands)
+        yield replace(found[commands[0]], text=f"{names}{text}")
+    if tried.made:
+        text = f"the checks wrote {shortlist(tried.made, 3)} in the project"
+        advice = (
+            "A run leaves such files out of its commits. Add them to .gitignore, or delete them."
+        )
+        yield Finding("made", ok=False, text=text, advice=advice, needed=False)
 
 
 def _finding(root: Path, check: Check, tried: Tried) -> Finding:
@@ -345,8 +357,7 @@ def _why(one: Examined) -> str:
         return f"{plural(len(one.failing), 'test')} failed: {shortlist(list(one.failing), 3)}"
     if one.faults:
         return "; ".join(one.faults)
-    lines = [line.strip() for line in one.result.tail.splitlines() if line.strip()]
-    return lines[-1] if lines else f"status {one.result.exit_code}"
+    return telling_line(one.result.tail)
 
 
 def last_trial(root: Path) -> Mapping[str, str]:

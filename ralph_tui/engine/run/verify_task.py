@@ -92,7 +92,9 @@ async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: Event
     if task.status is TaskStatus.COMPLETE and not task.is_unverified:
         task = task.model_copy(update={"shows": "kept"})
     async with _gate_by_hand(root, settings, emit) as (gate, _):
-        return await gate.run(task, "verified by hand")
+        return await gate.run(
+            task, "verified by hand", allowed=task.may_be_unverified, reviewed=True
+        )
 
 
 class Tried(Model):
@@ -103,6 +105,7 @@ class Tried(Model):
     denied: dict[str, str]
     hidden: tuple[str, ...]
     needs_ci: bool
+    made: tuple[str, ...]
 
 
 async def try_checks(root: Path, settings: Settings, task: Task | None = None) -> Tried:
@@ -129,6 +132,7 @@ async def try_checks(root: Path, settings: Settings, task: Task | None = None) -
             denied=denied,
             hidden=gate.hidden,
             needs_ci=gate.baseline.needs_ci,
+            made=tuple(sorted(gate.base.made_by_checks.paths)),
         )
 
 

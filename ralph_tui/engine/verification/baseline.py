@@ -302,7 +302,11 @@ _TOX_FAILS = re.compile(r"(?m)^[\w.-]+: (?:failed with|could not install|skipped
 _PYTEST_REFUSES = re.compile(
     r"(?m)^(?:ImportError while loading conftest[^\n]*|INTERNALERROR> \S*Error[^\n]*|[^\n]*error: unrecognized arguments:[^\n]*)"
 )
-_ERROR = re.compile(r"^\s*(?:[\w.]*Error|error)\b|^[\w./-]+\.\w+:\d+(?::\d+)?: ")
+_SAYS_WHY = re.compile(
+    r"^(?!.*\bexit (?:code|status)\b)\s*(?:(?:E\s+)?(?:[\w.]*Error|error|cause|fatal)\b|[\u2570\u251c]\u2500\u25b6)"
+    r"|^[\w./-]+\.\w+:\d+(?::\d+)?: "
+)
+_MARK = re.compile(r"^(?:E\s+|(?:error|cause): |[\u2570\u251c]\u2500\u25b6 |[\u00d7x] )")
 _OF_UV = re.compile(r"uv run --(?:isolated|no-project)")
 _READ_ONLY = re.compile(r"(?i:read-only file system)[^\n]*?'(/[^'\n]+)'")
 _INSTALLS = (
@@ -354,7 +358,7 @@ def cannot_start(
         found = _not_prepared(command, output, root)
     if not (found or examined.counts or planned is not None) and recognized_runners(command, root):
         found = Obstacle(
-            reason=f"no test ran, and the status is {code}: {_last_line(output, _ERROR)}",
+            reason=f"no test ran, and the status is {code}: {telling_line(output)}",
             hint=f"Mend that, or have ralph do it: ralph until {shlex.quote(command)}",
         )
     return found
@@ -427,7 +431,7 @@ def _not_prepared(command: str, output: str, root: Path) -> Obstacle | None:
         fetch = _install_hint(root) or "Fetch what it needs first."
         hint = f"{fetch} Or allow the host in safety.sandbox_domains."
         return Obstacle(
-            reason=f"it cannot reach the network: {_last_line(output, _NO_NETWORK)}", hint=hint
+            reason=f"it cannot reach the network: {telling_line(output, _NO_NETWORK)}", hint=hint
         )
     for pattern in (_NOT_PREPARED, _TOX_FAILS, _PYTEST_REFUSES):
         if match := pattern.search(output):
@@ -437,9 +441,9 @@ def _not_prepared(command: str, output: str, root: Path) -> Obstacle | None:
                 hint = "Mend that environment of tox, or name another command."
             elif pattern is _NOT_PREPARED and _OF_UV.search(command):
                 hint = "Make a .venv in which the tests run, or name another command."
-            return Obstacle(
-                reason=one_line(match[0].lstrip(" \n\u00d7x"), 160).rstrip("."), hint=hint
-            )
+            first = _MARK.sub("", one_line(match[0], 160)).rstrip(".")
+            why = telling_line(output[match.end() :], _SAYS_WHY, "").rstrip(".")
+            return Obstacle(reason=": ".join(filter(None, (first, why))), hint=hint)
     if match := _READ_ONLY.search(output):
         hint = "Choose another command, or name its directory in safety.sandbox_writable."
         return Obstacle(
@@ -456,11 +460,14 @@ def _install_hint(directory: Path, root: Path | None = None) -> str:
     return ""
 
 
-def _last_line(output: str, pattern: re.Pattern[str] | None = None) -> str:
+def telling_line(
+    output: str, pattern: re.Pattern[str] = _SAYS_WHY, without: str | None = None
+) -> str:
+    """Return the last line that says why a command failed, or else its last one."""
     lines = [line for line in output.splitlines() if line.strip()]
-    if pattern is not None:
-        lines = [line for line in lines if pattern.search(line)] or lines
-    return one_line(lines[-1], 160) if lines else "it printed nothing"
+    telling = [line for line in lines if pattern.search(line)]
+    chosen = (telling or (lines if without is None else [without]) or ["it printed nothing"])[-1]
+    return _MARK.sub("", one_line(chosen, 160))
 
 
 def require_started(
@@ -526,7 +533,7 @@ def _doubts(command: str, examined: Examined) -> Iterator[str]:
 
 def _endless(command: str, examined: Examined) -> Obstacle:
     seconds = duration(examined.result.seconds)
-    last = _last_line(examined.result.tail)
+    last = telling_line(examined.result.tail, re.compile(r"\S"))
     if examined.result.watches:
         reason = f"`{command}` does not end: it waits for changes of files. It last printed: {last}"
         return Obstacle(reason=reason, hint="Use a command that runs once, such as `vitest run`.")
