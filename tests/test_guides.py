@@ -54,13 +54,13 @@ BY_FILES = (
     ("prove -lr t", "cpanfile", "t/a.t"),
     ("perl Makefile.PL && make && prove -br t", "Makefile.PL", "Clone.xs", "t/a.t"),
     ("autoreconf -i && ./configure && make check", "Makefile.am"),
-    ("meson setup build && meson test -C build", "meson.build", "tests/a.c"),
+    ("meson setup build && meson test -C build", "meson.build"),
     ("mix test", "mix.exs"),
     ("swift test", "Package.swift"),
     ("rake test", "Rakefile", "test/a_test.rb"),
     ("bundle exec rspec", "Gemfile", "spec/a_spec.rb"),
     ("vendor/bin/phpunit", "composer.json", "phpunit.xml"),
-    ("cmake -B build && cmake --build build && ctest --test-dir build", "CMakeLists.txt", "test/a"),
+    ("cmake -B build && cmake --build build && ctest --test-dir build", "CMakeLists.txt"),
 )
 """Commands, and the files from which ralph finds each."""
 
@@ -81,7 +81,7 @@ PROJECTS: dict[tuple[str, str], dict[str, str]] = {
     ("format", "cargo fmt --check"): {"Cargo.toml": "", "rustfmt.toml": ""},
     ("tests", "make test"): {"Makefile": "test:\n\ttrue\n"},
     ("lint", "just lint"): {"justfile": "lint:\n    true\n"},
-    **{("tests", command): dict.fromkeys(names, "") for command, *names in BY_FILES},
+    **{("tests", command): dict.fromkeys(names, "enable_testing") for command, *names in BY_FILES},
     ("tests", "(cd api && uv run pytest)"): MIXED,
     ("tests", "(cd web && npm test)"): MIXED,
 }

@@ -40,7 +40,8 @@ from ralph_tui.engine.verification.detection.python_declarations import (
 )
 from ralph_tui.store.backup.check_store import REQUIRED, CheckStore, RequiredChecks, missing
 
-_CMAKE = "cmake -B build && cmake --build build"
+_C = "CMakeLists.txt Makefile.am meson.build"
+_CMAKE = "cmake -B build && cmake --build build && ctest --test-dir build"
 _BY_MANIFEST = (
     ("Cargo.toml", CheckKind.TESTS, "cargo test --workspace", "Cargo.toml:[workspace]"),
     ("Cargo.toml", CheckKind.TESTS, "cargo test", ""),
@@ -52,9 +53,9 @@ _BY_MANIFEST = (
     ("go.mod", CheckKind.TYPECHECK, "go vet ./...", ""),
     ("go.mod", CheckKind.LINT, "golangci-lint run", ".golangci.yml .golangci.yaml"),
     ("go.mod", CheckKind.LINT, "go vet ./...", ""),
-    ("pom.xml", CheckKind.TESTS, "mvn -q test", ""),
-    ("*.gradle*", CheckKind.TESTS, "./gradlew test", "gradlew"),
-    ("*.gradle*", CheckKind.TESTS, "gradle test", ""),
+    ("*.gradle* pom.xml", CheckKind.TESTS, "mvn -q test", "pom.xml"),
+    ("*.gradle* pom.xml", CheckKind.TESTS, "./gradlew test", "gradlew"),
+    ("*.gradle* pom.xml", CheckKind.TESTS, "gradle test", ""),
     ("build.sbt", CheckKind.TESTS, "sbt test", ""),
     ("*.sln* *.[cf]sproj", CheckKind.TESTS, "dotnet test", ""),
     ("deno.json*", CheckKind.TESTS, "deno test", ""),
@@ -69,15 +70,15 @@ _BY_MANIFEST = (
     ("shard.yml", CheckKind.TESTS, "crystal spec", "spec"),
     ("*.PL cpanfile", CheckKind.TESTS, "perl Makefile.PL && make && prove -br t", "*.xs"),
     ("*.PL cpanfile", CheckKind.TESTS, "prove -lr t", "t"),
-    ("meson.build", CheckKind.TESTS, "meson setup build && meson test -C build", "test tests"),
     ("mix.exs", CheckKind.TESTS, "mix test", ""),
     ("Package.swift", CheckKind.TESTS, "swift test", ""),
     ("Rakefile", CheckKind.TESTS, "rake test", "test"),
     ("Gemfile", CheckKind.TESTS, "bundle exec rspec", ".rspec spec"),
     ("composer.json", CheckKind.TESTS, "vendor/bin/phpunit", "phpunit.xml phpunit.xml.dist"),
-    ("Makefile.am", CheckKind.TESTS, "test -f Makefile || ./configure && make check", "configure"),
-    ("Makefile.am", CheckKind.TESTS, "autoreconf -i && ./configure && make check", ""),
-    ("CMakeLists.txt", CheckKind.TESTS, f"{_CMAKE} && ctest --test-dir build", "test tests"),
+    (_C, CheckKind.TESTS, _CMAKE, "CMakeLists.txt:ctest CMakeLists.txt:enable_testing"),
+    (_C, CheckKind.TESTS, "test -f Makefile || ./configure && make check", "configure"),
+    (_C, CheckKind.TESTS, "autoreconf -i && ./configure && make check", "Makefile.am"),
+    (_C, CheckKind.TESTS, "meson setup build && meson test -C build", "meson.build:test"),
 )
 """The checks that a manifest, by names or patterns, determines, alone or with one of these beside it or a text in it; the first of a kind is used."""
 _OTHER_MANIFESTS = "pyproject.toml setup.py *requirements*.txt Pipfile package.json GNUmakefile [Mm]akefile [Jj]ustfile"
@@ -238,7 +239,7 @@ def _manifest_checks(files: DirectoryFiles) -> Iterator[list[CheckCommand]]:
     def first(patterns: str) -> str:
         wanted = (one.partition(":") for one in patterns.split())
         found = ((n, text) for name, _, text in wanted for n in fnmatch.filter(names, name))
-        return next((name for name, text in found if not text or text in files.read(name)), "")
+        return next((n for n, text in found if not text or text in files.read(n).lower()), "")
 
     for patterns, rows in groupby(_BY_MANIFEST, itemgetter(0)):
         if first(patterns):
