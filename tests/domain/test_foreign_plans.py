@@ -24,7 +24,7 @@ REFUSED = {
     "State": "status",
     "dependsOn": "dependencies",
     "blocked_by": "dependencies",
-    "dependancies": "dependencies",
+    "descripcion": "description",
     "subtasks": "tasks",
     "details": "description",
 }
@@ -41,7 +41,7 @@ def test_a_field_that_must_not_be_lost_is_named_with_what_to_write(name: str, ou
 
 
 HARMLESS = (
-    "owner", "note", "notes", "labels", "title", "name", "group", "origin", "color", "latest", "password_policy", "$schema",
+    "owner", "note", "notes", "labels", "title", "name", "group", "origin", "color", "latest", "password_policy", "$schema", "stats",
 )  # fmt: skip
 
 

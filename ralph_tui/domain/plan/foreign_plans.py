@@ -5,6 +5,8 @@ criteria, status or dependencies, because its tasks would run without them.
 """
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -40,7 +42,7 @@ class ForeignPart(NamedTuple):
 _NAMES: Mapping[str, str] = {
     CRITERIA: "acceptance acceptancecriteria checks criteria criterion steps tests teststrategy verification verificationcriteria",
     STATUS: "completed definitionofdone done passed passes state status",
-    DEPENDENCIES: "blockedby dependancies dependencies depends dependson",
+    DEPENDENCIES: "blockedby dependencies depends dependson",
     DESCRIPTION: "description details",
     TASKS: "subtasks",
 }
@@ -128,9 +130,12 @@ def _foreign_in_tasks(tasks: JsonValue) -> Iterator[ForeignPart]:
                     )
 
 
+@cache
 def _plain(name: str) -> str:
-    """Normalize a name to lower-case letters and digits, so that `acceptanceCriteria` equals `acceptance_criteria`."""
-    return "".join(c for c in name.casefold() if c.isalnum())
+    """Normalize a name to lower-case letters and digits, so that `acceptanceCriteria` equals `acceptance_criteria`, and mend a long one."""
+    plain = "".join(c for c in name.casefold() if c.isalnum())
+    near = get_close_matches(plain, (one for one in _FIELDS if len(one) > 7), 1, 0.9)
+    return (plain, *near)[-1]
 
 
 def _quoted(name: str) -> str:
