@@ -15,6 +15,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.domain.verification.verification import GateResult
+from ralph_tui.engine.control.plan_edits import find
 from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox, confine, remove_mount_points
 from ralph_tui.engine.session.spec import guard_policy
@@ -32,12 +33,7 @@ from ralph_tui.store.project import Project
 
 def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
     if task_id is not None:
-        found = plan.task(task_id)
-        if found is None:
-            raise RalphError(
-                f"The plan has no task {task_id}.", "List the tasks with `ralph tasks`."
-            )
-        return found
+        return find(plan, task_id)
     chosen = plan.get_current_task() or plan.get_next_task()
     if chosen is None:
         raise RalphError("No task is open.", "Name the task to verify: `ralph verify TASK`.")
