@@ -80,18 +80,12 @@ def _foreign_shapes(document: Mapping[str, JsonValue]) -> Iterator[ForeignPart]:
             yield foreign_file(f"has a list {_quoted(name)}", name)
         if isinstance(value, dict) and isinstance(value.get("tasks"), list) and not has_tasks:
             yield foreign_file(f"has its tasks under {_quoted(name)}", name)
-    if (
-        "id" in document
-        and not has_tasks
-        and not document.keys().isdisjoint(("description", "title"))
-    ):
+    described = not document.keys().isdisjoint(("description", "title"))
+    if "id" in document and described and not has_tasks:
         yield foreign_file("is a single task")
     for name in document:
-        if name not in ImplementationPlan.model_fields and _FIELDS.get(_plain(name)) in (
-            CRITERIA,
-            STATUS,
-            DEPENDENCIES,
-        ):
+        ours = _FIELDS.get(_plain(name), "")
+        if name not in ImplementationPlan.model_fields and ours in {CRITERIA, STATUS, DEPENDENCIES}:
             message = f"has a field {_quoted(name)} beside 'tasks', which ralph does not read"
             hint = "Only a task has a status, criteria and dependencies: move the field into the tasks, or remove it."
             yield ForeignPart((name,), message, hint)

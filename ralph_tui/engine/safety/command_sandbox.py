@@ -203,7 +203,6 @@ async def _copy_stream(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
 
 ON_MACOS = "macOS sandboxes only the agent's commands, not the checks that ralph runs"
 _MACOS_HINT = "Set safety.sandbox to auto, or run ralph in a Linux container."
-_OFF_HINT = "or set safety.sandbox to auto or off"
 
 
 @dataclass(frozen=True)
@@ -232,7 +231,7 @@ def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> C
     if reason and required:
         raise SetupError(
             f"The sandbox is required (safety.sandbox) but does not work here: {reason}.",
-            f"{INSTALL}, {_OFF_HINT}.",
+            f"{INSTALL}, or set safety.sandbox to auto or off.",
         )
     if reason:
         return Confinement(

@@ -11,7 +11,7 @@ import shlex
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import dropwhile, islice
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -51,9 +51,6 @@ class Check(Model):
     setting: str = ""
     """The setting that names another command in place of a check of the project."""
 
-
-_NO_TESTS = 5
-"""The exit status of pytest without any test, which is not a failure."""
 
 _NAMED = 3
 _COUNTED = re.compile(r"(\d+)\s+(?:errors?|problems?|issues?|warnings?)\b", re.IGNORECASE)
@@ -238,7 +235,7 @@ def _changed(path: Path) -> int:
 
 def _failed(examined: Examined) -> bool:
     code = examined.result.exit_code
-    return bool(code) and not (code == _NO_TESTS and not examined.outcomes)
+    return bool(code) and not (code == 5 and not examined.outcomes)  # pytest without any test
 
 
 def _failure_of(examined: Examined) -> BaselineFailure:
@@ -251,8 +248,10 @@ def _failure_of(examined: Examined) -> BaselineFailure:
 
 def _output_no_worse(before: str, now: str) -> bool:
     counted = [sum(map(int, _COUNTED.findall(text))) for text in (before, now)]
-    known, new = (Counter(_lines(text)) for text in (before, now))
-    worse = {line for line in new - known if line not in known or _FINDING.search(line)}
+    old, new = ([*_lines(text)] for text in (before, now))
+    if before.startswith("…"):  # cut at another place, perhaps within a line
+        new = [*dropwhile(lambda one: one not in old, new[1 - len(old) :])] or new
+    worse = {one for one in Counter(new) - Counter(old) if one not in old or _FINDING.search(one)}
     return counted[1] <= counted[0] and not worse
 
 
