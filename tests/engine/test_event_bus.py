@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from threading import get_ident
 
 import pytest
 
@@ -13,14 +14,15 @@ from ralph_tui.store.journal.journal import JournalWriter, read_events
 
 
 async def test_events_are_shown_at_once_and_written_in_order(tmp_path: Path) -> None:
-    shown: list[ev.Event] = []
+    shown: list[int] = []
     path = tmp_path / "events.jsonl"
-    bus = EventBus(JournalWriter(path), shown.append)
+    bus = EventBus(JournalWriter(path), lambda _: shown.append(get_ident()))
     bus.start()
-    for number in range(500):
+    await asyncio.to_thread(bus.emit, ev.Notice(text="0"))
+    for number in range(1, 500):
         bus.emit(ev.Notice(text=str(number)))
         bus.emit(ev.TextDelta(text="live"))
-    assert len(shown) == 1000, "nobody waits for the disk"
+    assert shown == [get_ident()] * 999, "in this thread, and nobody waits for the disk"
     await bus.close()
     kept = [event for _, event in read_events(path)]
     assert [e.seq for e in kept] == list(range(1, 501))

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -18,6 +19,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import fatal_end
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.core.project_state import ProjectState
+from ralph_tui.engine.limits import waits
 from ralph_tui.engine.limits.waits import Backoff, wait_until
 from ralph_tui.store.project import Project
 from tests.harness.run_parts import PartialRun
@@ -62,12 +64,13 @@ async def test_a_wait_ends_whatever_happens_to_the_clock(
     project_state = ProjectState(project, told.append)
     await project_state.open()
     clocks = Clocks(wall, steady)
+    monkeypatch.setattr(waits, "time", clocks)
     run = cast(
         "RunContext",
         PartialRun(project_state=project_state, emit=told.append, clock=clocks.clock),
     )
     async with asyncio.timeout(20):
-        why = await wait_until(run, NOON + timedelta(hours=1), "m", monotonic=clocks.monotonic)
+        why = await wait_until(run, NOON + timedelta(hours=1), "m")
     assert why == "the wait is over"
     assert 2 <= clocks.looks <= most
     assert [e.why for e in told if isinstance(e, ev.LimitWaitEnded)] == [why]
@@ -92,10 +95,12 @@ async def test_a_reset_in_the_far_future_is_not_waited_for(tmp_path: Path) -> No
     assert told == []
 
 
-async def test_waits_for_a_limit_add_up_by_the_clock_that_only_runs(tmp_path: Path) -> None:
+async def test_waits_for_a_limit_add_up_by_the_clock_that_only_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, run = await limited_run(tmp_path, {"limits.max_wait_minutes": 90})
-    clocks = Clocks(wall=0, steady=3_600)  # each wait takes an hour
-    pauses = Backoff(run, monotonic=clocks.monotonic)
+    monkeypatch.setattr(waits, "time", Clocks(wall=0, steady=1_200))  # each wait takes an hour
+    pauses = Backoff(run)
     limit = Failure(kind=FailureClass.USAGE_LIMIT, message="m")
     async with asyncio.timeout(20):
         assert [await pauses.after(limit) for _ in range(3)] == [True, True, False]
@@ -107,13 +112,14 @@ async def test_a_busy_service_is_asked_again_later_each_time_and_not_by_all_at_o
 ) -> None:
     monkeypatch.setattr("ralph_tui.engine.limits.waits.MAX_BACKOFF", timedelta(seconds=0.03))
     told, run = await limited_run(tmp_path, {"limits.backoff_seconds": 0.01})
-    pauses = Backoff(run, chance=lambda: chance)
+    monkeypatch.setattr(waits, "random", SimpleNamespace(random=lambda: chance))
+    pauses = Backoff(run)
     for kind in (FailureClass.OVERLOADED, FailureClass.NETWORK, FailureClass.OVERLOADED):
         assert await pauses.after(Failure(kind=kind, message="m"))
     assert not await pauses.after(None)
     await pauses.after(Failure(kind=FailureClass.NETWORK, message="m"))
-    waits = [(e.until - NOON).total_seconds() for e in told if isinstance(e, ev.LimitWait)]
-    assert waits == [round(pause * spread, 6) for pause in (0.01, 0.02, 0.03, 0.01)]
+    found = [(e.until - NOON).total_seconds() for e in told if isinstance(e, ev.LimitWait)]
+    assert found == [round(pause * spread, 6) for pause in (0.01, 0.02, 0.03, 0.01)]
 
 
 async def test_two_loops_that_an_outage_stopped_do_not_ask_in_the_same_moment(
@@ -122,18 +128,18 @@ async def test_two_loops_that_an_outage_stopped_do_not_ask_in_the_same_moment(
     told, run = await limited_run(tmp_path, {"limits.backoff_seconds": 0.01})
     for _ in range(8):
         await Backoff(run).after(Failure(kind=FailureClass.NETWORK, message="m"))
-    waits = {event.until for event in told if isinstance(event, ev.LimitWait)}
-    assert len(waits) > 1
+    assert len({event.until for event in told if isinstance(event, ev.LimitWait)}) > 1
 
 
 @pytest.mark.parametrize("between", [None, FailureClass.CLI_DIED])
 async def test_an_outage_is_bounded_and_what_works_in_between_ends_it(
-    tmp_path: Path, between: FailureClass | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, between: FailureClass | None
 ) -> None:
     values = {"limits.backoff_seconds": 0.001, "limits.max_outage_minutes": 10}
     _, run = await limited_run(tmp_path, values)
-    clocks = Clocks(wall=0, steady=0)
-    pauses = Backoff(run, chance=lambda: 0, monotonic=clocks.monotonic)
+    clocks = Clocks(wall=0, steady=0.001)
+    monkeypatch.setattr(waits, "time", clocks)
+    pauses = Backoff(run)
     down = Failure(kind=FailureClass.NETWORK, message="m")
     assert await pauses.after(down)
     clocks.mono += 9 * 60

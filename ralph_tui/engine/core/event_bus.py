@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable, Sequence
 
 from pydantic import JsonValue
@@ -31,18 +32,24 @@ class EventBus:
         self._idle = asyncio.Event()
         self._idle.set()
         self._task: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
         self._writing: asyncio.Future[Sequence[str]] | None = None
         self.failure: StoreError | None = None
         """Why the journal could not be written; the loop stops on it."""
 
     def start(self) -> None:
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         self._task = asyncio.create_task(self._write_forever(), name="ralph-journal")
 
     def subscribe(self, name: str, listener: EventSink) -> None:
         self._subscribers[name] = listener
 
     def emit(self, event: Event) -> None:
-        """Deliver one event; never blocks."""
+        """Deliver one event, from any thread; never blocks."""
+        if threading.get_ident() != self._thread and self._loop is not None:
+            self._loop.call_soon_threadsafe(self.emit, event)
+            return
         for listener in self._subscribers.values():
             listener(event)
         stamped = self._journal.stamp(without_secrets(event))

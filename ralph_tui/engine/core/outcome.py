@@ -13,7 +13,7 @@ from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.core.ports import Failure
 
-_FATAL = frozenset(
+FATAL = frozenset(
     {
         FailureClass.AUTHENTICATION,
         FailureClass.BILLING,
@@ -117,7 +117,7 @@ def fatal_end(failure: Failure | None, *, outage: str = "") -> End | None:
 
     `outage` is how long the API could not be used, if longer than allowed.
     """
-    if failure is None or failure.kind not in _FATAL:
+    if failure is None or failure.kind not in FATAL:
         return None
     status, code = LoopStatus.ERROR, ExitCode.ERROR
     if failure.kind is FailureClass.USAGE_LIMIT:

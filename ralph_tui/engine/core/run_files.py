@@ -84,7 +84,8 @@ class RunFiles:
         self._clock = clock
         now = clock()
         self._state = RunStateFile(started_at=now, updated_at=now)
-        self._used = AggregateFile(metrics=RunMetrics(started_at=now, updated_at=now))
+        self._metrics = RunMetrics(started_at=now, updated_at=now)
+        self._model = ""
         self._finished = False
         self._due = False
         self._failures: set[str] = set()
@@ -97,7 +98,7 @@ class RunFiles:
             self._count(event)  # written with the next other event, because usage reports are many
             return
         if isinstance(event, ev.SessionStarted) and event.model:
-            self._used = self._used.model_copy(update={"model": event.model})
+            self._model = event.model
         changed = self._changed_fields(event)
         if changed:
             self._state = self._state.model_copy(update={**changed, "updated_at": self._clock()})
@@ -129,7 +130,7 @@ class RunFiles:
     def _changed_fields(self, event: Event) -> dict[str, object]:
         match event:
             case ev.LoopStarted():
-                self._used = self._used.model_copy(update={"model": event.model})
+                self._model = event.model
                 now_in = self._current_step(event.phase.value)
                 return {"run_id": event.run_id, "pid": event.pid, **now_in}
             case ev.PhaseChanged():
@@ -138,7 +139,7 @@ class RunFiles:
                 self._finished = True
                 self._change_metrics(
                     completed_at=self._clock(),
-                    total_cost_usd=max(self._used.metrics.total_cost_usd, event.cost_usd),
+                    total_cost_usd=max(self._metrics.total_cost_usd, event.cost_usd),
                 )
                 error = "" if event.status is LoopStatus.COMPLETE else _safe(event.reason)
                 status = _ENDS.get(event.status, "blocked")
@@ -180,11 +181,10 @@ class RunFiles:
         return {"current_step": name, "step_started_at": self._clock() if name else None}
 
     def _change_metrics(self, **changes: object) -> None:
-        metrics = self._used.metrics.model_copy(update=changes)
-        self._used = self._used.model_copy(update={"metrics": metrics})
+        self._metrics = self._metrics.model_copy(update=changes)
 
     def _count(self, event: ev.UsageReported) -> None:
-        before, usage = self._used.metrics, event.usage
+        before, usage = self._metrics, event.usage
         self._change_metrics(
             total_claude_calls=before.total_claude_calls + 1,
             input_tokens=before.input_tokens + usage.context - usage.output_tokens,
@@ -195,11 +195,11 @@ class RunFiles:
         )
 
     def _aggregate(self) -> AggregateFile:
-        metrics, now = self._used.metrics, self._clock()
+        metrics, now = self._metrics, self._clock()
         elapsed = ((metrics.completed_at or now) - metrics.started_at).total_seconds()
         seconds = int(max(0.0, elapsed))
         changes = {"updated_at": now, "last_run_id": self._state.run_id, "elapsed_sec": seconds}
-        return self._used.model_copy(update={"metrics": metrics.model_copy(update=changes)})
+        return AggregateFile(model=self._model, metrics=metrics.model_copy(update=changes))
 
 
 def _safe(text: str) -> str:

@@ -10,7 +10,6 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ralph_tui.domain import events as ev
@@ -40,21 +39,15 @@ RETRIED = "retried on request"
 class Countdown:
     """Counts down to a time of the wall clock. Setting that clock back does not lengthen it."""
 
-    def __init__(
-        self,
-        until: datetime,
-        clock: Callable[[], datetime],
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, until: datetime, clock: Callable[[], datetime]) -> None:
         self._until = until
         self._clock = clock
-        self._monotonic = monotonic
-        self._latest = monotonic() + (until - clock()).total_seconds()
+        self._latest = time.monotonic() + (until - clock()).total_seconds()
 
     @property
     def left(self) -> float:
         by_wall = (self._until - self._clock()).total_seconds()
-        return min(by_wall, self._latest - self._monotonic())
+        return min(by_wall, self._latest - time.monotonic())
 
 
 async def wait_until(
@@ -63,20 +56,18 @@ async def wait_until(
     message: str,
     *,
     ends: Callable[[StopMode], bool] = lambda stop: stop is not StopMode.NONE,
-    monotonic: Callable[[], float] = time.monotonic,
 ) -> str:
     """Wait, report the wait, and return why it ended.
 
     Args:
         until: When the wait is over, in UTC.
         ends: Returns whether a requested stop ends the wait.
-        monotonic: A monotonic clock in seconds, which bounds the wait.
     """
     run.emit(ev.LimitWait(until=until, message=message))
     why = "interrupted"
     try:
         await run.project_state.transact(_recorded(Pause(until=until, why=message)))
-        why = await _wait(run, Countdown(until, run.clock, monotonic), ends)
+        why = await _wait(run, Countdown(until, run.clock), ends)
     finally:
         run.emit(ev.LimitWaitEnded(why=why))
         await run.project_state.transact(_recorded(None))
@@ -95,42 +86,22 @@ async def _wait(run: RunContext, countdown: Countdown, ends: Callable[[StopMode]
     return "the wait is over"
 
 
-@dataclass(frozen=True)
-class Outage:
-    """A service that cannot be reached."""
-
-    since: float
-    """When the outage began, by the monotonic clock."""
-    pauses: int = 0
-
-
 class Backoff:
     """Decides whether and how long to wait after a failure, and waits."""
 
-    def __init__(
-        self,
-        run: RunContext,
-        *,
-        chance: Callable[[], float] = random.random,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Wait according to the settings of `run`.
-
-        Args:
-            chance: Returns a random number from 0 to 1 for the jitter.
-        """
-        self._chance = chance
-        self._monotonic = monotonic
+    def __init__(self, run: RunContext) -> None:
         self._run = run
         self._limits = run.settings.limits
         self._waited = timedelta()
-        self._outage: Outage | None = None
+        self._down_since: float | None = None
+        """When an outage began, by the monotonic clock."""
+        self._pauses = 0
 
     async def after(self, failure: Failure | None) -> bool:
         """Wait if waiting helps; return whether the failure was waited out, so that the iteration does not count."""
         if failure is not None and failure.kind.is_outage:
             return await self._wait_for_service(failure)
-        self._outage = None
+        self._down_since = None
         if failure is None:
             self._waited = timedelta()
             return False
@@ -140,21 +111,23 @@ class Backoff:
 
     @property
     def outage_duration(self) -> str:
-        return duration(self._monotonic() - self._outage.since) if self._outage else ""
+        since = self._down_since
+        return "" if since is None else duration(time.monotonic() - since)
 
     async def _wait_for_service(self, failure: Failure) -> bool:
-        outage = self._outage or Outage(self._monotonic())
-        self._outage = Outage(outage.since, outage.pauses + 1)
-        pause = timedelta(seconds=self._limits.backoff_seconds) * 2 ** min(outage.pauses, 16)
+        if self._down_since is None:
+            self._down_since, self._pauses = time.monotonic(), 0
+        pause = timedelta(seconds=self._limits.backoff_seconds) * 2 ** min(self._pauses, 16)
+        self._pauses += 1
         # Loops that the same outage stopped must not all retry in the same second.
-        pause = min(pause, MAX_BACKOFF) * (1 + JITTER * self._chance())
+        pause = min(pause, MAX_BACKOFF) * (1 + JITTER * random.random())  # noqa: S311 - no secret
         # Only time awake counts: a machine that slept has not seen an outage.
-        lasted = timedelta(seconds=self._monotonic() - outage.since)
+        lasted = timedelta(seconds=time.monotonic() - self._down_since)
         if lasted + pause > timedelta(minutes=self._limits.max_outage_minutes):
             return False
         why = await wait_until(self._run, self._run.clock() + pause, failure.message)
         if why == RETRIED:  # the person knows more than we do: start with short pauses again
-            self._outage = Outage(self._monotonic())
+            self._down_since, self._pauses = time.monotonic(), 0
         return True
 
     async def _wait_for_limit(self, failure: Failure) -> bool:
@@ -169,9 +142,9 @@ class Backoff:
         if self._limits.on_usage_limit == "ask" and not await self._ask_to_wait(failure, until):
             return False
         # Only time awake counts: a machine that slept has not been waiting.
-        started = self._monotonic()
+        started = time.monotonic()
         await wait_until(self._run, until, failure.message)
-        self._waited += timedelta(seconds=self._monotonic() - started)
+        self._waited += timedelta(seconds=time.monotonic() - started)
         return self._run.docs.state.stop is StopMode.NONE
 
     async def _ask_to_wait(self, failure: Failure, until: datetime) -> bool:

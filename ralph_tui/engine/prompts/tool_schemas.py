@@ -117,77 +117,48 @@ class Memory(ToolInput):
     dependencies: list[str] = []
 
 
-CLAIM_HELP = (
-    "Claim that your task is complete. Python runs the checks and answers ACCEPTED or NOT YET "
-    "with what failed. Record learnings before you claim: ACCEPTED ends the session."
-)
-
-CHECK_CHANGE_HELP = (
-    "Ask the person to allow your changes of tests, check scripts or test settings that existed before "
-    "this task. Make the change first: they decide about exactly what they see."
-)
-
-_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
-    (
-        "ralph_get_next_task",
-        "The task that Python chose for you, with its criteria.",
-        NoInput,
-        True,
-    ),
-    ("ralph_mark_task_in_progress", "Report that you begin the task.", TaskRef, False),
-    (
-        "ralph_mark_task_complete",
-        CLAIM_HELP,
+TOOLS: Mapping[str, tuple[type[ToolInput], str]] = {
+    "ralph_get_next_task": (NoInput, "The task that Python chose for you, with its criteria."),
+    "ralph_mark_task_in_progress": (TaskRef, "Report that you begin the task."),
+    "ralph_mark_task_complete": (
         Claim,
-        False,
+        (
+            "Claim that your task is complete. Python runs the checks and answers ACCEPTED or NOT YET "
+            "with what failed. Record learnings before you claim: ACCEPTED ends the session."
+        ),
     ),
-    (
-        "ralph_mark_task_blocked",
-        "Give up the task and state the reason; ends the session.",
-        Block,
-        False,
-    ),
-    (
-        "ralph_request_check_change",
-        CHECK_CHANGE_HELP,
+    "ralph_mark_task_blocked": (Block, "Give up the task and state the reason; ends the session."),
+    "ralph_request_check_change": (
         CheckChange,
-        False,
+        (
+            "Ask the person to allow your changes of tests, check scripts or test settings that existed before "
+            "this task. Make the change first: they decide about exactly what they see."
+        ),
     ),
-    ("ralph_append_learning", "Record a learning for later sessions.", Learning, False),
-    ("ralph_get_plan_summary", "All tasks with status and dependencies.", NoInput, True),
-    ("ralph_get_state_summary", "Phase, iteration, context and cost.", NoInput, True),
-    ("ralph_add_task", "Add work that the plan lacks. Do not start it now.", NewTask, False),
-    ("ralph_increment_retry", "Count a failed attempt at your task.", TaskRef, False),
-    (
-        "ralph_update_memory",
-        "Record what later sessions must know. Entries add to those of earlier calls.",
+    "ralph_append_learning": (Learning, "Record a learning for later sessions."),
+    "ralph_get_plan_summary": (NoInput, "All tasks with status and dependencies."),
+    "ralph_get_state_summary": (NoInput, "Phase, iteration, context and cost."),
+    "ralph_add_task": (NewTask, "Add work that the plan lacks. Do not start it now."),
+    "ralph_increment_retry": (TaskRef, "Count a failed attempt at your task."),
+    "ralph_update_memory": (
         Memory,
-        False,
+        "Record what later sessions must know. Entries add to those of earlier calls.",
     ),
-    (
-        "ralph_submit_plan",
-        "Submit the whole plan; replaces all tasks that are not complete.",
+    "ralph_submit_plan": (
         SubmitPlan,
-        False,
+        "Submit the whole plan; replaces all tasks that are not complete.",
     ),
-    ("ralph_submit_report", "Submit the validation report.", SubmitReport, False),
-    (
-        "ralph_submit_review",
-        "Submit one verdict for each numbered criterion, with quoted evidence.",
+    "ralph_submit_report": (SubmitReport, "Submit the validation report."),
+    "ralph_submit_review": (
         SubmitReview,
-        False,
+        "Submit one verdict for each numbered criterion, with quoted evidence.",
     ),
-    (
-        "ralph_submit_learnings",
-        "Submit the shorter list of learnings, all at once.",
+    "ralph_submit_learnings": (
         SubmitLearnings,
-        False,
+        "Submit the shorter list of learnings, all at once.",
     ),
-)
-
-_ALL = {entry[0]: entry for entry in _TOOLS}
-
-_BUILDING = tuple(name for name in _ALL if not name.startswith("ralph_submit_"))
+}
+"""The input and the description of each tool; one without input only reads."""
 
 PHASE_RALPH_TOOLS: Mapping[Phase, tuple[str, ...]] = {
     Phase.DISCOVERY: ("ralph_append_learning",),
@@ -197,11 +168,9 @@ PHASE_RALPH_TOOLS: Mapping[Phase, tuple[str, ...]] = {
         "ralph_submit_plan",
         "ralph_append_learning",
     ),
-    Phase.BUILDING: _BUILDING,
+    Phase.BUILDING: tuple(name for name in TOOLS if not name.startswith("ralph_submit_")),
     Phase.VALIDATION: ("ralph_get_plan_summary", "ralph_submit_report", "ralph_append_learning"),
 }
-
-INPUTS: Mapping[str, type[ToolInput]] = {name: entry[2] for name, entry in _ALL.items()}
 
 
 def tool_specs(*names: str) -> tuple[ToolSpec, ...]:
@@ -210,9 +179,9 @@ def tool_specs(*names: str) -> tuple[ToolSpec, ...]:
             name=name,
             description=description,
             input_schema=_schema(model),
-            read_only=read_only,
+            read_only=model is NoInput,
         )
-        for name, description, model, read_only in (_ALL[n] for n in names)
+        for name, (model, description) in ((name, TOOLS[name]) for name in names)
     )
 
 
@@ -250,11 +219,10 @@ def _schema(model: type[ToolInput]) -> dict[str, JsonValue]:
 
 def parse(name: str, arguments: Mapping[str, JsonValue]) -> ToolInput | ToolAnswer:
     """Return the validated input of a tool, or the error to answer with."""
-    model = INPUTS.get(name)
-    if model is None:
+    if name not in TOOLS:
         return error(f"There is no tool {name}.")
     try:
-        return model.model_validate(_inert(dict(arguments)))
+        return TOOLS[name][0].model_validate(_inert(dict(arguments)))
     except ValidationError as invalid:
         problems = "; ".join(
             f"{'.'.join(str(p) for p in e['loc']) or 'input'}: {e['msg']}" for e in invalid.errors()

@@ -11,14 +11,20 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.guard.sandbox.environ_block import without_keys
 from ralph_tui.store.project_root import AGENT_OF
+
+if TYPE_CHECKING:
+    from psutil import Process
+
+T = TypeVar("T")
 
 RUN_MARK = "RALPH_TUI_RUN"
 """Set in every process that a run starts; its value is the run id."""
@@ -31,18 +37,25 @@ GRACE_SECONDS = 2.0
 ROUNDS = 5
 
 
-def marked_pids(name: str, value: str) -> list[int]:
-    """Return the ids of processes, except this one, that have the mark in their environment."""
+def _found(found: Callable[["Process", Mapping[str, str]], T | None]) -> list[T]:
+    """Return what is found in each other process and its environment. A zombie has none any more."""
     import psutil
 
-    found = []
+    results = []
     for process in psutil.process_iter():
-        try:
-            if process.pid != os.getpid() and process.environ().get(name) == value:
-                found.append(process.pid)  # a zombie has no environment any more
-        except (psutil.Error, OSError):  # ended meanwhile, or not readable
-            continue
-    return found
+        # It may have ended meanwhile, or not be readable.
+        with contextlib.suppress(psutil.Error, OSError):
+            if (
+                process.pid != os.getpid()
+                and (one := found(process, process.environ())) is not None
+            ):
+                results.append(one)
+    return results
+
+
+def marked_pids(name: str, value: str) -> list[int]:
+    """Return the ids of processes, except this one, that have the mark in their environment."""
+    return _found(lambda process, environ: process.pid if environ.get(name) == value else None)
 
 
 class MarkedProcess(NamedTuple):
@@ -56,18 +69,13 @@ class MarkedProcess(NamedTuple):
 
 def marked_descendants(name: str, value: str) -> frozenset[MarkedProcess]:
     """Return the marked processes except our own children, which are the agent's CLIs and the checks."""
-    import psutil
 
-    own, found = os.getpid(), set()
-    for pid in marked_pids(name, value):
-        try:
-            process = psutil.Process(pid)
-            if process.ppid() != own:
-                session = process.environ().get(SESSION_MARK, "")
-                found.add(MarkedProcess(pid, process.create_time(), session))
-        except (psutil.Error, OSError):  # ended meanwhile
-            continue
-    return frozenset(found)
+    def found(process: "Process", environ: Mapping[str, str]) -> MarkedProcess | None:
+        if environ.get(name) != value or process.ppid() == os.getpid():
+            return None
+        return MarkedProcess(process.pid, process.create_time(), environ.get(SESSION_MARK, ""))
+
+    return frozenset(_found(found))
 
 
 def end_marked(name: str, value: str, *, grace: float = GRACE_SECONDS) -> int:
@@ -161,20 +169,16 @@ class OrphanProcess:
 
 def find_orphans(root: Path) -> tuple[OrphanProcess, ...]:
     """Return the processes left by earlier runs of this project. Call it only while no loop of the project runs."""
-    import psutil
-
     here = os.path.realpath(root)
-    found = []
-    for process in psutil.process_iter():
-        try:
-            environment = process.environ()
-            run_id = environment.get(RUN_MARK)
-            if run_id and environment.get(AGENT_OF) == here and process.pid != os.getpid():
-                command = " ".join(process.cmdline()) or process.name()
-                found.append(OrphanProcess(process.pid, run_id, command))
-        except (psutil.Error, OSError):  # ended meanwhile, or not readable
-            continue
-    return tuple(found)
+
+    def found(process: "Process", environ: Mapping[str, str]) -> OrphanProcess | None:
+        run_id = environ.get(RUN_MARK)
+        if not run_id or environ.get(AGENT_OF) != here:
+            return None
+        command = " ".join(process.cmdline()) or process.name()
+        return OrphanProcess(process.pid, run_id, command)
+
+    return tuple(_found(found))
 
 
 def end_orphans(orphans: tuple[OrphanProcess, ...]) -> None:

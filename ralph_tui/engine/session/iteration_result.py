@@ -5,12 +5,11 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from pathlib import PurePath
 
-from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Amount, Count, Model
 from ralph_tui.domain.costs import Money, minus, plus
 from ralph_tui.domain.documents.memory import MemoryNote, note_sections
 from ralph_tui.domain.documents.progress_log import Progress
-from ralph_tui.domain.events import Event, IterationFinished
+from ralph_tui.domain.events import Event, InjectionConsumed, IterationFinished
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskLimits, TaskStatus, after_iteration
@@ -18,7 +17,7 @@ from ralph_tui.domain.project_state import Injection, Phase, SessionRecord
 from ralph_tui.domain.run.breaker import NO_TASK, Files, IterationVerdict, fingerprint
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.core.outcome import failure_event
+from ralph_tui.engine.core.outcome import FATAL, failure_event
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.verification.evidence.check_names import is_test_file
 from ralph_tui.store.project import Documents, Outcome
@@ -44,26 +43,11 @@ def with_guidance_used(docs: Documents, *, heard: bool) -> Documents:
     return docs.with_state(given=()).replacing(pending=pending)
 
 
-def emit_consumed(run: RunContext, waiting: Injections, iteration: int) -> None:
-    if waiting:
-        ids = tuple(injection.id for injection in waiting)
-        run.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))
-
-
-NOT_THE_TASKS_FAULT = frozenset(
-    {
-        FailureClass.AUTHENTICATION,
-        FailureClass.BILLING,
-        FailureClass.USAGE_LIMIT,
-        FailureClass.OVERLOADED,
-        FailureClass.NETWORK,
-        FailureClass.BAD_REQUEST,
-        FailureClass.SPOILED_SESSION,
-        FailureClass.CLI_DIED,
-        FailureClass.CLI_SILENT,
-        FailureClass.SETUP,
-    }
-)
+NOT_THE_TASKS_FAULT = FATAL | {
+    FailureClass.SPOILED_SESSION,
+    FailureClass.CLI_DIED,
+    FailureClass.CLI_SILENT,
+}
 """Failures that are not caused by the task, so they do not count as an attempt."""
 
 
@@ -247,7 +231,8 @@ async def begin_iteration(
         return Outcome(with_guidance_taken(counted), docs.pending)
 
     docs, waiting = await run.project_state.transact_returning(change, why)
-    emit_consumed(run, waiting or (), docs.state.iteration_count)
+    if ids := tuple(injection.id for injection in waiting or ()):
+        run.emit(InjectionConsumed(ids=ids, iteration=docs.state.iteration_count))
     return docs, waiting
 
 
