@@ -131,16 +131,14 @@ class RunContext:
         self.emit(started.model_copy(update={"prompt_chars": len(prompt)}))
 
 
-def session_meter(run: RunContext) -> UsageMeter:
-    """Return the usage meter of a new session; it adds to the costs so far."""
-    context = run.settings.context
-    capacity = 200_000 if context.capacity_tokens == "auto" else context.capacity_tokens
+def new_session(run: RunContext) -> tuple[UsageMeter, SessionSpec]:
+    """Return the usage meter of a new session, which adds to the costs so far, and the spec."""
+    context, limits = run.settings.context, run.settings.safety.cost_limits
+    follows = context.capacity_tokens == "auto"
     budget = ContextBudget(
-        total_capacity=capacity,
+        total_capacity=200_000 if context.capacity_tokens == "auto" else context.capacity_tokens,
         budget_percent=context.budget_percent,
         handoff_threshold_percent=context.handoff_threshold_percent,
     )
-    follows = context.capacity_tokens == "auto"
-    return UsageMeter(
-        run.limits.costs(), run.settings.safety.cost_limits, budget, follow_model=follows
-    )
+    meter = UsageMeter(run.limits.costs(), limits, budget, follow_model=follows)
+    return meter, run.spec_for(meter.costs.remaining(limits))

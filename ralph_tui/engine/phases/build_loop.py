@@ -11,7 +11,7 @@ from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import Begun, ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.project_state import Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import Files, restored_iteration, seen, should_remake
-from ralph_tui.engine.context import RunContext, UsageMeter, session_meter
+from ralph_tui.engine.context import RunContext, new_session
 from ralph_tui.engine.core.outcome import End, all_done, complete_end, nothing_ready, stopped_end
 from ralph_tui.engine.core.ports import AgentSession, SessionSpec
 from ralph_tui.engine.core.project_state import unless
@@ -203,8 +203,7 @@ class BuildLoop:
             await self._block_unverifiable(task)
             return None
         if self._run.settings.agent.standby_session:
-            _, spec = self._new_session()
-            self._run.agent.prepare(with_task_model(spec, task))
+            self._run.agent.prepare(with_task_model(new_session(self._run)[1], task))
         if not self._knows_baseline:
             self._knows_baseline = True
             known = self._run.request.known.items()
@@ -213,10 +212,6 @@ class BuildLoop:
                 self._run.emit(ev.Notice(level="warning", text=named))
             return None
         return await self._iterate(task)
-
-    def _new_session(self) -> tuple[UsageMeter, SessionSpec]:
-        meter = session_meter(self._run)
-        return meter, self._run.spec_for(meter.costs.remaining(meter.limits))
 
     async def _block_unverifiable(self, task: Task) -> None:
         """Block a task that was added during the run and that no check can verify."""
@@ -248,7 +243,7 @@ class BuildLoop:
             return None  # the plan changed meanwhile: choose again
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
-        meter, spec = self._new_session()
+        meter, spec = new_session(self._run)
         before = await self._run.snapshots.tree()
         await self._run.snapshots.before(number, task.id)
         prompt = await self._prompt(task, number, guidance)

@@ -3,7 +3,7 @@
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.outcomes import IterationOutcome
-from ralph_tui.engine.context import RunContext, session_meter
+from ralph_tui.engine.context import RunContext, new_session
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.ports import TurnEnded
 from ralph_tui.engine.prompts.prompts import guidance_section
@@ -23,8 +23,7 @@ async def run_session(run: RunContext, work: SessionWork) -> End | None:
     number = docs.state.iteration_count
     told = guidance_section([injection.guidance for injection in guidance or ()])
     prompt = work.prompt + told
-    meter = session_meter(run)
-    spec = run.spec_for(meter.costs.remaining(meter.limits))
+    meter, spec = new_session(run)
     title = phase.value.capitalize()
     started = ev.IterationStarted(iteration=number, task_id=phase.value, title=title, why=work.why)
     await run.announce(started, spec.system_prompt, prompt)

@@ -6,8 +6,7 @@ owner is gone, the files are watched again. A read error is reported once, and r
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -75,14 +74,6 @@ async def follow_project(root: Path, sink: EventSink, settings: Settings | None 
             await asyncio.sleep(AGAIN_SECONDS)
 
 
-@dataclass
-class _JournalPosition:
-    """How much of a run's journal has been emitted."""
-
-    run_id: str
-    offset: int
-
-
 class _ProjectWatcher:
     """Watches a project, and remembers what was emitted, so that it can continue after an error."""
 
@@ -92,7 +83,8 @@ class _ProjectWatcher:
         self._standing = partial(project_read, project, settings)
         self._lock = LoopLock(project.layout)
         self._project_state = self._new_project_state()
-        self._position: _JournalPosition | None = None
+        self._run_id, self._offset = "", 0
+        """How much of which run's journal has been emitted."""
         self._followed_owner: Owner | None = None
         """The owner of the loop that is followed, until its end is emitted."""
         self._problem = ""
@@ -109,8 +101,7 @@ class _ProjectWatcher:
         owner = await asyncio.to_thread(self._lock.owner)
         gone = self._followed_owner
         if gone is not None and gone != owner:
-            if self._position is not None:
-                await _emit_past(self._project.layout.events, self._position, gone, self._sink)
+            await self._emit_past(gone)
             self._followed_owner = None
             self._sink(LoopLost(pid=gone.pid))
             self._project_state = self._new_project_state()
@@ -131,61 +122,52 @@ class _ProjectWatcher:
 
     async def _follow(self, owner: Owner) -> None:
         path = self._project.layout.events
-        if self._position is None or self._position.run_id != owner.run_id:
+        if self._run_id != owner.run_id:
             found = await asyncio.to_thread(last_run, path)
             begun = found is not None and found[1].run_id == owner.run_id
-            start = (
-                found[0] if found is not None and begun else await asyncio.to_thread(_size, path)
-            )
-            self._position = _JournalPosition(owner.run_id, start)
-        await _emit_past(path, self._position, owner, self._sink)
+            size = await asyncio.to_thread(_size, path)
+            self._run_id, self._offset = owner.run_id, found[0] if found and begun else size
+        await self._emit_past(owner)
         self._problem = ""
         self._followed_owner = owner
         self._sink(LoopFound(pid=owner.pid, host=owner.host, since=owner.since))
-        await run_until(owner_is_not(self._lock, owner), self._tail(path, self._position))
+        await run_until(owner_is_not(self._lock, owner), self._tail(path))
 
-    async def _tail(self, path: Path, position: _JournalPosition) -> None:
-        async with contextlib.aclosing(tail_events(path, position.offset)) as found:
+    async def _tail(self, path: Path) -> None:
+        async with contextlib.aclosing(tail_events(path, self._offset)) as found:
             async for offset, event in found:
-                position.offset = offset
+                self._offset = offset
                 self._sink(event)
 
+    async def _emit_past(self, owner: Owner) -> None:
+        """Emit the current content of the journal; of older events, only the lasting ones.
 
-async def _emit_past(path: Path, position: _JournalPosition, owner: Owner, sink: EventSink) -> None:
-    """Emit the current content of the journal; of older events, only the lasting ones.
-
-    A million events would take minutes to show.
-    """
-    size = await asyncio.to_thread(_size, path)
-    is_long = size - position.offset > LONG
-    if is_long:
-        sink(CatchingUp(pid=owner.pid))
-    if size - position.offset > RECENT:
-        scan = Scan(path, LASTING, start=position.offset, stop=size - RECENT)
-        await _emit_batches(((found.end, found.event) for found in scan), position, sink)
-        position.offset = scan.end
-        sink(Notice(text=SHORTENED))
-    begun = position.offset
-
-    def on_batch() -> None:
+        A million events would take minutes to show.
+        """
+        path = self._project.layout.events
+        size = await asyncio.to_thread(_size, path)
+        is_long = size - self._offset > LONG
         if is_long:
-            percent = 100 * (position.offset - begun) // max(1, size - begun)
-            sink(CatchingUp(pid=owner.pid, percent=percent))
+            self._sink(CatchingUp(pid=owner.pid))
+        if size - self._offset > RECENT:
+            scan = Scan(path, LASTING, start=self._offset, stop=size - RECENT)
+            async for _ in self._emitted((found.end, found.event) for found in scan):
+                pass
+            self._offset = scan.end
+            self._sink(Notice(text=SHORTENED))
+        begun = self._offset
+        async for offset in self._emitted(read_events(path, begun)):
+            if is_long:
+                percent = 100 * (offset - begun) // max(1, size - begun)
+                self._sink(CatchingUp(pid=owner.pid, percent=percent))
 
-    await _emit_batches(read_events(path, position.offset), position, sink, on_batch)
-
-
-async def _emit_batches(
-    found: Iterator[tuple[int, Event]],
-    position: _JournalPosition,
-    sink: EventSink,
-    on_batch: Callable[[], None] = lambda: None,
-) -> None:
-    while batch := await asyncio.to_thread(lambda: list(islice(found, CATCH_UP))):
-        for _, event in batch:
-            sink(event)
-        position.offset = batch[-1][0]
-        on_batch()
+    async def _emitted(self, found: Iterator[tuple[int, Event]]) -> AsyncIterator[int]:
+        """Emit events in batches, and yield how far they were emitted."""
+        while batch := await asyncio.to_thread(lambda: list(islice(found, CATCH_UP))):
+            for _, event in batch:
+                self._sink(event)
+            self._offset = batch[-1][0]
+            yield self._offset
 
 
 def _size(path: Path) -> int:

@@ -24,7 +24,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.steps import StepLog, StepOutcome, StepRecord, digest_of
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.context import RunContext, UsageMeter, session_meter
+from ralph_tui.engine.context import RunContext, UsageMeter, new_session
 from ralph_tui.engine.control.step_records import has_changed, step_text
 from ralph_tui.engine.core.outcome import End, interrupted_end, stopped_end
 from ralph_tui.engine.core.ports import TurnEnded
@@ -60,14 +60,8 @@ async def run_session(job: StepJob) -> StepResult:
     if end is not None:
         return failed(end.reason).model_copy(update={"end": end})
     run, tasks = job.run, job.run.docs.plan.tasks
-    meter = session_meter(run)
-    spec = await asyncio.to_thread(
-        step_spec,
-        run.spec_for(meter.costs.remaining(meter.limits)),
-        run.project,
-        run.settings,
-        job.settings.model,
-    )
+    meter, spec = new_session(run)
+    spec = await asyncio.to_thread(step_spec, spec, run.project, run.settings, job.settings.model)
     seconds = job.settings.timeout_seconds
     work = SessionWork(prompt + position(job), f"step {job.name}", _nothing_missing, handlers={})
     supervisor = WorkSupervisor(run, work)
