@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ralph_tui.engine.limits.run_limits import RunLimits
 
 
+from ralph_tui.engine.core.outcome import End, stopped_end
+
+
 class UsageMeter:
     """Counts the usage of one agent session, on top of earlier costs."""
 
@@ -71,10 +74,6 @@ class UsageMeter:
             usage=usage,
             costs=self.costs,
         )
-
-    @property
-    def exceeded(self) -> CostLevel | None:
-        return self.costs.exceeded(self.limits)
 
 
 SpecFor = Callable[[float], SessionSpec]
@@ -126,13 +125,11 @@ class RunContext:
         return adjusted_settings(self.configured, self.docs.state.adjusted)
 
     async def announce(self, started: IterationStarted, system: str, prompt: str) -> None:
-        """Keep the prompt of an iteration's session, and emit its event."""
         await asyncio.to_thread(self.keep_prompt, system, prompt)
         self.emit(started.model_copy(update={"prompt_chars": len(prompt)}))
 
 
 def new_session(run: RunContext) -> tuple[UsageMeter, SessionSpec]:
-    """Return the usage meter of a new session, which adds to the costs so far, and the spec."""
     context, limits = run.settings.context, run.settings.safety.cost_limits
     follows = context.capacity_tokens == "auto"
     budget = ContextBudget(
@@ -142,3 +139,59 @@ def new_session(run: RunContext) -> tuple[UsageMeter, SessionSpec]:
     )
     meter = UsageMeter(run.limits.costs(), limits, budget, follow_model=follows)
     return meter, run.spec_for(meter.costs.remaining(limits))
+
+
+_SCOPES = {
+    CostLevel.ITERATION: "the iteration",
+    CostLevel.SESSION: "this run",
+    CostLevel.TOTAL: "the project",
+}
+_SETTINGS = {
+    CostLevel.ITERATION: "per_iteration",
+    CostLevel.SESSION: "per_session",
+    CostLevel.TOTAL: "total",
+}
+
+
+@dataclass(frozen=True)
+class CostLimitReached:
+    """A cost limit that is used up.
+
+    Attributes:
+        level: The scope of the limit: the iteration, the run or the project.
+        spent: The cost so far, in US dollars.
+        limit: The limit, in US dollars.
+    """
+
+    level: CostLevel
+    spent: float
+    limit: float
+
+    @property
+    def ends_run(self) -> bool:
+        """Whether no other iteration may begin, because the limit is the run's or the project's."""
+        return self.level is not CostLevel.ITERATION
+
+    @property
+    def reason(self) -> str:
+        return f"{_SCOPES[self.level]} has cost ${self.spent:.2f} of ${self.limit:.2f}"
+
+    @property
+    def event(self) -> ev.LimitReached:
+        return ev.LimitReached(
+            kind=f"cost_{self.level.value}",
+            value=self.spent,
+            limit=self.limit,
+            message=f"{self.reason[:1].upper()}{self.reason[1:]}.",
+        )
+
+    @property
+    def end(self) -> End:
+        for_one = "--max-cost or " if self.level is CostLevel.SESSION else ""
+        hint = f"Raise {for_one}safety.cost_limits.{_SETTINGS[self.level]}, then run again."
+        return stopped_end(self.reason, hint)
+
+
+def cost_limit_reached(costs: CostMeter, limits: CostLimits) -> CostLimitReached | None:
+    level = costs.exceeded(limits)
+    return None if level is None else CostLimitReached(level, costs.of(level), limits.of(level))

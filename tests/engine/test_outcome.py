@@ -12,8 +12,8 @@ from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
+from ralph_tui.engine.context import cost_limit_reached
 from ralph_tui.engine.core.outcome import End, failed_end, fatal_end, interrupted_end, nothing_ready
-from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.limits.open_breaker import open_breaker_end
 from tests.harness.tables import Case, Line, Verb, each_case
 

@@ -41,7 +41,6 @@ class IterationSnapshots:
         return tuple(found)
 
     async def changes(self) -> tuple[Difference, ...]:
-        """Return the combined changes of this run's iterations, with the number of lines."""
         found: list[Difference] = []
 
         def compare() -> None:

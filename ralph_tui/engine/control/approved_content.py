@@ -50,7 +50,6 @@ def _hash(text: str) -> str:
 
 
 def changes(before: Content, now: Content) -> str:
-    """Describe what has changed since a decision; empty if nothing has."""
     parts = [
         *(f"{name} changed" for name in now if before.get(name, now[name]) != now[name]),
         *(f"{name} is new" for name in now if name not in before),

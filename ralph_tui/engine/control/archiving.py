@@ -50,7 +50,6 @@ def archive_by_hand(project: Project, now: datetime, *, complete: bool = False) 
 
 
 def archive_plan(project: Project, now: datetime) -> ArchiveSummary:
-    """Archive a copy of the plan with its specs, progress log and report. Blocks."""
     docs = project.load()
     if not docs.plan.tasks:
         raise RalphError("The plan has no tasks to archive.", "Make a plan with `ralph plan`.")
@@ -112,7 +111,6 @@ def _summary(
 
 
 def _stem(project: Project, docs: Documents) -> str:
-    """Return the stem of the archive's name: the feature, otherwise the plan's title or the request."""
     names = (docs.plan.title, docs.state.request, project.root.name)
     slugs = (slug for name in names if (slug := branch_slug(name)))
     return project.layout.feature or next(slugs, _UNNAMED)

@@ -58,7 +58,6 @@ class ConfigImport:
     """Reads a settings file of another loop, and writes its translation into the project's settings."""
 
     def __init__(self, project: Project, source: Path) -> None:
-        """Read the file and prepare the preview; nothing is written yet."""
         self._project = project
         self._config = project.layout.config
         found = _translated(source)
@@ -151,7 +150,6 @@ def _translated(source: Path) -> ForeignConfig:
 
 
 def _refusals(found: ForeignConfig) -> Iterator[tuple[str, str]]:
-    """Yield each setting and step that ralph refuses on its own, with the reason."""
     tried: dict[str, dict[str, object]] = {
         key: {key: given} for key, given in found.settings.items()
     }

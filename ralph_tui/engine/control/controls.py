@@ -176,7 +176,6 @@ class Controls:
     # Undo.
 
     def undo_preview(self, wanted: str) -> "UndoPreview":
-        """Return what undoing a task or an iteration would change; nothing is changed yet."""
         return self._undo().preview(wanted)
 
     def undo(self, shown: "UndoPreview") -> "Undone":
@@ -195,7 +194,6 @@ class Controls:
     # The plan.
 
     def skip(self, task_id: str) -> Task:
-        """Block a task so that the loop continues with the next; return the blocked task."""
         return self._change_task(task_id, skipped)
 
     def complete(self, task_id: str, reason: str) -> Task:
@@ -210,7 +208,6 @@ class Controls:
         return self._change_task(task_id, lambda plan, name: completed(plan, name, recorded))
 
     def retry(self, task_id: str) -> Task:
-        """Reset the attempts of a blocked task and queue it again; return the task."""
         return self._change_task(task_id, retried)
 
     def hold(self, task_id: str) -> Task:
@@ -273,7 +270,6 @@ class Controls:
 
 
 def _why_closed(asked: AskedQuestion) -> str:
-    """Return why a question can no longer be answered, usually because someone else answered it."""
     what = one_line(asked.question.header or asked.question.question, 60)
     if asked.withdrawn:
         return f"{what} ({asked.id}) was withdrawn because its session has ended."

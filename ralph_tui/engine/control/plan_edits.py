@@ -116,7 +116,6 @@ def completed(
 
 
 def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """Return the plan with a blocked task pending again and its attempts reset."""
     _allowed(plan, task_id, why_not_retry)
     return plan.with_task(
         task_id,
@@ -129,7 +128,6 @@ def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
 
 
 def held(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
-    """Return the plan with a task on hold; a running task goes back to the queue."""
     _allowed(plan, task_id, why_not_hold)
     return plan.with_task(task_id, held=True, status=TaskStatus.PENDING)
 

@@ -135,7 +135,6 @@ class FollowedExports:
     def _update(
         self, followed: FollowedFiles, file: FollowedFile, plan: ImplementationPlan
     ) -> FollowedFiles:
-        """Update one file, unless someone else has changed it."""
         try:
             path = str(self._project.root / file.path)
             target = _target(self._project.root, plan, path, file.format, followed)
@@ -232,7 +231,6 @@ def _exporter(source: Source, is_new: bool, form: str, origins: set[str]) -> Wri
 
 
 def _writable_path(root: Path, given: str) -> Path:
-    """Return the real path of a file in the project that is not a link."""
     name = one_line(given, 300)
     place = place_of(root, given)
     if not place.is_relative_to(root) or place == root:

@@ -156,7 +156,6 @@ class Undo:
             raise LockedError(message, "Stop the loop with `ralph stop`, then undo.") from error
 
     def _commit_branch(self, task: Task) -> str:
-        """Return the branch for the commit of this undo; empty if the work was not committed."""
         git = load_settings(self._project.root).git
         commit = task.commit
         if commit is None or commit.pending or not commit.hash or git.commit == "off":

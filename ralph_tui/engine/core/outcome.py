@@ -148,7 +148,6 @@ SHOWN_TASKS = 3
 
 
 def nothing_ready(plan: ImplementationPlan) -> End:
-    """Return the end of an unfinished plan without a ready task, with the blocking tasks and what to do."""
     blocked = [t for t in plan.tasks if t.status is TaskStatus.BLOCKED]
     held = [t for t in plan.tasks if t.is_held]
     waiting = [t for t in plan.tasks if t.status is TaskStatus.PENDING and not t.held]

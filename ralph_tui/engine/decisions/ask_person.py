@@ -68,7 +68,6 @@ class QuestionChannel:
         return max(0, self._most - len(asked))
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        """Ask, wait for every answer, and return the reply that the model reads."""
         settings = self._run.settings.phases.discovery
         if self._run.request.no_input or not settings.human_in_loop:
             return QuestionReply(refused=NOBODY)

@@ -11,10 +11,9 @@ from ralph_tui.domain.outcomes import FailureClass, LoopStatus
 from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.usage_quota import Allowance
-from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.context import RunContext, cost_limit_reached
 from ralph_tui.engine.core.outcome import End, failed_end, fatal_end, interrupted_end, stopped_end
 from ralph_tui.engine.core.ports import Failure
-from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.limits.open_breaker import change_breaker, recover_open_breaker
 from ralph_tui.engine.limits.waits import Backoff, RateLimiter, uncount_iteration
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard

@@ -148,7 +148,6 @@ class BuildLoop:
         """The task and the result of the last iteration."""
 
     async def run(self) -> End:
-        """Work until the plan is complete or there is another reason to stop."""
         try:
             end = await self._work()
             if end.status is LoopStatus.STOPPED and self._run.limits.done:
@@ -214,8 +213,6 @@ class BuildLoop:
         return await self._iterate(task)
 
     async def _block_unverifiable(self, task: Task) -> None:
-        """Block a task that was added during the run and that no check can verify."""
-
         def change(docs: Documents) -> Documents:
             now = docs.plan.task(task.id)
             if now is None or now.status is not TaskStatus.PENDING:

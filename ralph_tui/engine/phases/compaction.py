@@ -9,11 +9,11 @@ from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import End, complete_end
-from ralph_tui.engine.phases.phase_session import run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets, fenced
 from ralph_tui.engine.session.spec import compaction_spec
 from ralph_tui.engine.session.supervisor import SessionWork, Submission
+from ralph_tui.engine.session.turns import run_session
 from ralph_tui.store.project import Project
 
 MAX_UNCOMPACTED = 60
@@ -50,7 +50,6 @@ def require_learnings(project: Project) -> None:
 
 
 async def compact(run: RunContext) -> End:
-    """Run sessions until a shorter list is written or the run must stop."""
     own, project, summary, hint = copy(run), run.project, "", ""
     own.spec_for = lambda usd: compaction_spec(run.spec_for(usd))
     taken = await asyncio.to_thread(learnings_to_shorten, project)

@@ -20,9 +20,9 @@ from ralph_tui.engine.decisions.ask_person import (
     withdraw_open_questions,
 )
 from ralph_tui.engine.phases.opening_prompts import prompt_of_discovery
-from ralph_tui.engine.phases.phase_session import run_session
 from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.engine.session.supervisor import SessionWork
+from ralph_tui.engine.session.turns import run_session
 from ralph_tui.store.project import Documents
 
 

@@ -133,7 +133,6 @@ class FinishedWork:
 def with_reopened(
     plan: ImplementationPlan, task_id: str, receipts: Sequence[Receipt]
 ) -> ImplementationPlan:
-    """Return the plan with a task reopened, or blocked if it was reopened too often."""
     task = plan.task(task_id)
     if task is None or task.status is not TaskStatus.COMPLETE:
         return plan

@@ -14,9 +14,8 @@ from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.context_budget import BudgetDecision
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
-from ralph_tui.engine.context import RunContext, UsageMeter
+from ralph_tui.engine.context import RunContext, UsageMeter, cost_limit_reached
 from ralph_tui.engine.core.ports import AgentSession, Failure, QuestionReply, SessionSpec, TurnEnded
-from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.prompts.prompts import REJECTED, handoff_prompt, reminder
 from ralph_tui.engine.session.iteration_result import IterationResult, counts_against_task
 from ralph_tui.engine.session.supervisor import SessionSupervisor
@@ -77,7 +76,6 @@ class TaskSupervisor(SessionSupervisor):
         return super().session_verdict(call)
 
     def record_allowed(self, call: ToolCall) -> None:
-        """Record the file that a call writes, and whether it runs tests."""
         if call.name in WRITING_TOOLS:
             path = str(call.input.get("file_path") or call.input.get("notebook_path") or "")
             root = str(self._run.project.root.resolve())
@@ -92,7 +90,6 @@ class TaskSupervisor(SessionSupervisor):
         self.denied = what
 
     async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
-        """End the turn when the task is settled or the hand-off's summary is written."""
         del output
         if call.agent_id is not None:
             return ""

@@ -85,7 +85,6 @@ def prompt_of_planning(
     feedback: str,
     addition: Addition | None = None,
 ) -> str:
-    """Return the prompt for a plan, or for what the person adds to it."""
     texts, about = _spec_texts(project.request_specs()), (docs.state.request, feedback)
     template, stays, on = (
         _template(project, Phase.PLANNING, "plan.md"),

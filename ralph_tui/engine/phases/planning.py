@@ -24,10 +24,10 @@ from ralph_tui.engine.decisions.ask_person import (
 )
 from ralph_tui.engine.phases.build_loop import require_workable, take_baseline
 from ralph_tui.engine.phases.opening_prompts import prompt_of_planning
-from ralph_tui.engine.phases.phase_session import run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.engine.session.supervisor import Handler, SessionWork, Submission
+from ralph_tui.engine.session.turns import run_session
 from ralph_tui.engine.verification.coverage import allowing_unverified, uncovered, uncovered_notice
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.allowed_changes import (

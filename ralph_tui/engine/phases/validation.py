@@ -25,9 +25,9 @@ from ralph_tui.engine.control.approved_content import Content, changes, result_c
 from ralph_tui.engine.core.outcome import End, complete_end, stopped_end, unverified_clause
 from ralph_tui.engine.decisions.ask_person import clear_decision, decide
 from ralph_tui.engine.phases.opening_prompts import prompt_of_validation
-from ralph_tui.engine.phases.phase_session import run_session
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.session.supervisor import SessionWork, Submission
+from ralph_tui.engine.session.turns import run_session
 from ralph_tui.store.project import Documents, Project
 
 MAX_SEEN = 100
@@ -131,7 +131,6 @@ async def validate(run: RunContext) -> End | BackToBuilding:
 
 
 async def _unchanged_report(run: RunContext) -> ValidationReport | None:
-    """Return the report that the person was shown, if there is one and nothing has changed since."""
     asked = run.docs.state.decision
     if asked is None or asked.kind is not ApprovalKind.VALIDATION:
         return None

@@ -301,7 +301,6 @@ def handoff_prompt(why: str) -> str:
 
 
 def wrap_up_note(percent: float) -> str:
-    """Return the note for a model whose context gets full during a turn."""
     return (
         f"Your context is {percent:.0f} % full. Finish your current step safely now: leave the "
         "files consistent, start nothing new, claim if the task is done, otherwise stop."

@@ -218,7 +218,6 @@ def _schema(model: type[ToolInput]) -> dict[str, JsonValue]:
 
 
 def parse(name: str, arguments: Mapping[str, JsonValue]) -> ToolInput | ToolAnswer:
-    """Return the validated input of a tool, or the error to answer with."""
     if name not in TOOLS:
         return error(f"There is no tool {name}.")
     try:
@@ -272,7 +271,6 @@ def plan_summary(plan: ImplementationPlan) -> ToolAnswer:
 
 
 def new_task(plan: ImplementationPlan, wanted: NewTask) -> Task | ToolAnswer:
-    """Return the task to add, or an error if the plan would be invalid with it."""
     task = Task.model_validate(wanted.model_dump())
     problems = plan.adding([task]).problems()
     own = [problem.message for problem in problems if task.id in (problem.task_id, *problem.path)]

@@ -22,8 +22,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.event_bus import EventBus
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.services import RunServices
-from ralph_tui.engine.run.before_start import checked_phase, place_to_work
-from ralph_tui.engine.run.phase_order import PhaseOrder, chosen_phase
+from ralph_tui.engine.run.phase_order import PhaseOrder, checked_phase, chosen_phase, place_to_work
 from ralph_tui.engine.run.runner import Runner, begin_run
 from ralph_tui.engine.safety.command_sandbox import Confinement
 from ralph_tui.engine.session.spec import model_of

@@ -295,7 +295,6 @@ class Notifier:
         self._sending: asyncio.Task[None] | None = None
 
     def note(self, event: Event) -> None:
-        """Process an event; never blocks."""
         if not self._wanted:
             return
         match event:

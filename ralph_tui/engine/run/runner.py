@@ -36,10 +36,9 @@ from ralph_tui.engine.core.run_files import RunFiles
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.decisions.ask_person import settle_orphans, withdraw_open_questions
 from ralph_tui.engine.limits.run_limits import RunLimits
-from ralph_tui.engine.run.before_start import checked_phase, place_to_work
 from ralph_tui.engine.run.notifications import NotificationTargets, Notifier, webhook_of
 from ralph_tui.engine.run.observer import project_read, with_thresholds
-from ralph_tui.engine.run.phase_order import PhaseOrder
+from ralph_tui.engine.run.phase_order import PhaseOrder, checked_phase, place_to_work
 from ralph_tui.engine.run.verify_task import make_gate
 from ralph_tui.engine.safety.command_sandbox import (
     CommandSandbox,

@@ -159,7 +159,6 @@ def _just_blocked(before: ImplementationPlan, after: ImplementationPlan, task_id
 
 
 def blocked_notice(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> str:
-    """Return a notice that ralph has just blocked the task; empty if it has not."""
     task = after.task(task_id)
     if task is None or not _just_blocked(before, after, task_id):
         return ""
@@ -286,7 +285,6 @@ MOST_NAMED = 50
 def iteration_memory(
     number: int, task_id: str, title: str, result: IterationResult, phase: Phase, now: datetime
 ) -> str:
-    """Return the text of an iteration's memory: its facts, and the model's own notes."""
     progress = "yes" if result.outcome.value == "complete" else "no"
     files = shortlist(result.files, MOST_NAMED) or "none"
     about = f"{task_id}: {one_line(title, 120)}" if phase is Phase.BUILDING else "none"

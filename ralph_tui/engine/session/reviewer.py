@@ -200,7 +200,7 @@ class _ReviewSession:
         await self.run.project_state.record_usage(
             self.meter.costs, self.meter.budget, tokens=tokens, requests=requests, now=now
         )
-        self.over = self.meter.exceeded is not None
+        self.over = self.meter.costs.exceeded(self.meter.limits) is not None
 
     def _failure_reason(self, ended: TurnEnded) -> str:
         if self.over:

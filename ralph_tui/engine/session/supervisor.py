@@ -238,7 +238,6 @@ class WorkSupervisor(SessionSupervisor):
         return await handler(given)
 
     async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
-        """End the turn after the tool that submits the result, if nothing is missing."""
         if self._work.on_output is not None and output != ToolOutput():
             await self._work.on_output(call, output)
         submits = call.name.startswith("mcp__ralph__ralph_submit_")
@@ -250,7 +249,6 @@ class WorkSupervisor(SessionSupervisor):
         return await self._work.asking.ask(questions)
 
     async def on_stop(self, last_message: str) -> str | None:
-        """Remind the model of what the phase still lacks, up to `MAX_REMINDERS` times."""
         del last_message
         if self._reminders >= MAX_REMINDERS or self.ending:
             return None

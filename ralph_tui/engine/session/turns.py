@@ -10,11 +10,12 @@ from typing import Self
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import CliStartError, StoreError
-from ralph_tui.domain.formatting import duration
-from ralph_tui.domain.outcomes import FailureClass
+from ralph_tui.domain.formatting import duration, plural
+from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.context_budget import BudgetDecision
-from ralph_tui.engine.context import RunContext, UsageMeter
+from ralph_tui.engine.context import RunContext, UsageMeter, cost_limit_reached, new_session
+from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.ports import (
     AgentItem,
     AgentSession,
@@ -26,11 +27,15 @@ from ralph_tui.engine.core.ports import (
     TurnUsage,
 )
 from ralph_tui.engine.core.project_state import unless
-from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.limits.waits import wait_until
-from ralph_tui.engine.prompts.prompts import wrap_up_note
-from ralph_tui.engine.session.iteration_result import IterationResult, with_guidance_taken
-from ralph_tui.engine.session.supervisor import SessionSupervisor
+from ralph_tui.engine.prompts.prompts import guidance_section, wrap_up_note
+from ralph_tui.engine.session.iteration_result import (
+    IterationResult,
+    begin_iteration,
+    record_iteration,
+    with_guidance_taken,
+)
+from ralph_tui.engine.session.supervisor import SessionSupervisor, SessionWork, WorkSupervisor
 
 MAX_STARTS = 5
 
@@ -52,7 +57,6 @@ class UnopenedSession:
 async def open_with_retries(
     run: RunContext, spec: SessionSpec, supervisor: Supervisor
 ) -> AgentSession:
-    """Open a session; if the CLI dies while it starts, start it again with exponential backoff."""
     failed = 0
     while True:
         try:
@@ -174,7 +178,6 @@ class Conversation:
             raise broken  # a task that watches the person's requests must not fail silently
 
     async def run_turn(self, prompt: str) -> TurnEnded:
-        """Run one turn, emit its events and count its usage; return how it ended."""
         ended = TurnEnded()
         self._turn_running = True
         async for item in self.session.run_turn(prompt):
@@ -343,3 +346,54 @@ class Conversation:
             if not self._supervisor.waiting_for_person:
                 left -= step
         self.interrupt(InterruptReason.TIME)
+
+
+async def run_session(run: RunContext, work: SessionWork) -> End | None:
+    supervisor, phase = WorkSupervisor(run, work), run.phase
+    docs, guidance = await begin_iteration(run)
+    number = docs.state.iteration_count
+    told = guidance_section([injection.guidance for injection in guidance or ()])
+    prompt = work.prompt + told
+    meter, spec = new_session(run)
+    title = phase.value.capitalize()
+    started = ev.IterationStarted(iteration=number, task_id=phase.value, title=title, why=work.why)
+    await run.announce(started, spec.system_prompt, prompt)
+    seconds = run.settings.phases.building.iteration_timeout_seconds
+    await run.gate.begin("", run.docs.plan.tasks)
+    async with Conversation(run, supervisor, spec, meter, seconds=seconds) as conversation:
+        ended = await conversation.run_turn(prompt)
+    lacking = await work.missing()
+    sent_back = work.findings() if lacking is None else 0
+    result = conversation.with_usage(
+        _result(ended, conversation.interrupted, lacking, supervisor.ending, sent_back)
+    )
+    at_limit = conversation.interrupted in (InterruptReason.COST, InterruptReason.TIME)
+    if at_limit and result.outcome is IterationOutcome.FAILED:
+        result = result.model_copy(
+            update={"reason": describe_interrupt(conversation.interrupted, meter, seconds)}
+        )
+    await conversation.session.close()
+    await run.gate.end()
+    run.limits.done += 1
+    await record_iteration(run, number, phase.value, result, phase=phase)
+    return await run.limits.after(result.failure)
+
+
+def _result(
+    ended: TurnEnded, interrupted: InterruptReason, lacking: str | None, ending: str, sent_back: int
+) -> IterationResult:
+    if interrupted in (InterruptReason.STOP, InterruptReason.PAUSE, InterruptReason.UNANSWERED):
+        return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=interrupted.value)
+    if sent_back:
+        reason = plural(sent_back, "finding")
+        return IterationResult(outcome=IterationOutcome.SENT_BACK, reason=reason)
+    if lacking is None:
+        return IterationResult(outcome=IterationOutcome.COMPLETE, reason="the criteria are met")
+    if interrupted is not InterruptReason.NONE:
+        return IterationResult(outcome=IterationOutcome.FAILED, reason=interrupted.value)
+    if ended.failure is not None:
+        reason, failure = ended.failure.message, ended.failure
+        return IterationResult(outcome=IterationOutcome.FAILED, reason=reason, failure=failure)
+    if ending:
+        return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=ending)
+    return IterationResult(outcome=IterationOutcome.INCOMPLETE, reason=lacking)

@@ -80,7 +80,6 @@ class StepsAroundWork:
         return docs.steps.model_copy(update={"under_way": left})
 
     async def before(self, task: Task) -> End | None:
-        """Run the steps before the work of the next iteration; return an end if the iteration may not begin."""
         named = [n for n, s in self._steps.items() if s.type == COMMIT and s.enabled]
         if self._warns_commits_off and named:
             self._warns_commits_off = False
@@ -150,7 +149,6 @@ class StepsAroundWork:
         return (await self._run.project_state.transact(changed)).steps.under_way
 
     async def at_end(self, end: End) -> End:
-        """Run the steps at the end of a run; return the end, or that of a failed step if the run was complete."""
         state = self._run.docs.state
         if end.status in _NO_END_STEPS or state.stop is StopMode.NOW:
             return end

@@ -87,7 +87,6 @@ async def _nothing_missing() -> None: ...
 
 
 def position(job: StepJob) -> str:
-    """Return where in the run the step is, to append to its instructions."""
     if job.task is None:
         return section("Where you are", f"The step {job.name}, at the end of a run.")
     words = f"The step {job.name}, in iteration {job.iteration} on task {job.task.id}."
