@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import pytest
 
@@ -18,7 +18,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.decisions.ask_person import QuestionChannel, decide
 from ralph_tui.store.project import Documents, Project
-from tests.harness.run_parts import PartialRun
+from tests.harness.run_parts import partial_run
 from tests.harness.waiting import until
 
 T = TypeVar("T")
@@ -33,13 +33,13 @@ async def run_of(root: Path, settings: Settings | None = None) -> AsyncIterator[
     project_state = ProjectState(project, lambda _: None)
     await project_state.open()
     following = asyncio.create_task(project_state.follow())
-    run = PartialRun(
+    run = partial_run(
         project_state=project_state,
         request=RunRequest(interactive=True),
         phase=Phase.DISCOVERY,
         settings=settings or Settings(),
     )
-    yield cast("RunContext", run)
+    yield run
     following.cancel()
     await asyncio.wait([following])
 

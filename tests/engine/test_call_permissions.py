@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -21,13 +20,12 @@ from ralph_tui.domain.events import Event
 from ralph_tui.domain.permissions import NETWORK, Ruling, permission_question
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.decisions.ask_person import withdraw_open_questions
 from ralph_tui.engine.decisions.permission_questions import CallPermissions, permission_of
 from ralph_tui.store.project import Documents, Project
-from tests.harness.run_parts import PartialRun
+from tests.harness.run_parts import partial_run
 
 TOUCH = Permission(tool="Bash", argument="touch a", rule="ask-first", patterns=("touch",))
 
@@ -37,12 +35,12 @@ class Setup:
 
     def __init__(self, project_state: ProjectState, settings: Settings, *, there: bool) -> None:
         self.project_state = project_state
-        run = PartialRun(
+        run = partial_run(
             project_state=project_state,
             settings=settings,
             request=RunRequest(interactive=there),
         )
-        self.permitting = CallPermissions(cast("RunContext", run), "a")
+        self.permitting = CallPermissions(run, "a")
 
     async def asked(self, count: int) -> AskedQuestion:
         while len(self.project_state.docs.questions.questions) < count:

@@ -2,12 +2,10 @@
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.project_state import ProjectState
@@ -15,7 +13,7 @@ from ralph_tui.engine.phases.build_loop import BuildLoop
 from ralph_tui.engine.phases.finished_work import FinishedWork
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, task, task_of
-from tests.harness.run_parts import NO_GATE, PartialRun
+from tests.harness.run_parts import NO_GATE, partial_run
 
 
 @pytest.mark.parametrize(
@@ -36,15 +34,12 @@ async def test_a_task_taken_just_before_it_is_begun_is_not_begun(
         looks.append("looked")
         return None
 
-    run = cast(
-        "RunContext",
-        PartialRun(
-            project_state=project_state,
-            emit=told.append,
-            settings=ALLOWING,
-            gate=NO_GATE,
-            limits=SimpleNamespace(reason_to_stop=reason_to_stop, done=0),
-        ),
+    run = partial_run(
+        project_state=project_state,
+        emit=told.append,
+        settings=ALLOWING,
+        gate=NO_GATE,
+        limits=SimpleNamespace(reason_to_stop=reason_to_stop, done=0),
     )
     end = await BuildLoop(run, FinishedWork()).run()
     assert "no task is ready" in end.reason

@@ -12,7 +12,7 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import TaskLimits
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.context import RunContext, UsageMeter
+from ralph_tui.engine.context import UsageMeter
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.ports import Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.core.project_state import ProjectState
@@ -29,7 +29,7 @@ from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.engine.session.turns import Conversation
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import ALLOWING, make_project, task
-from tests.harness.run_parts import NO_GATE, PartialRun, nothing
+from tests.harness.run_parts import NO_GATE, nothing, partial_run
 from tests.harness.waiting import until
 
 OUTCOMES = {
@@ -84,14 +84,11 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
     def killed() -> object:
         raise KilledError
 
-    run = cast(
-        "RunContext",
-        PartialRun(
-            project_state=project_state,
-            settings=ALLOWING,
-            gate=NO_GATE,
-            limits=SimpleNamespace(reason_to_stop=nothing, costs=killed),
-        ),
+    run = partial_run(
+        project_state=project_state,
+        settings=ALLOWING,
+        gate=NO_GATE,
+        limits=SimpleNamespace(reason_to_stop=nothing, costs=killed),
     )
     with pytest.raises(KilledError):
         await BuildLoop(run, FinishedWork()).run()
@@ -132,13 +129,13 @@ async def test_guidance_that_a_running_turn_was_told_is_kept_until_that_turn_has
     async def opened(*_: object) -> Listening:
         return session
 
-    run = PartialRun(project_state=project_state, agent=SimpleNamespace(open=opened))
+    run = partial_run(project_state=project_state, agent=SimpleNamespace(open=opened))
     supervisor = SimpleNamespace(
         withdrawn_reason="", report_edits=lambda: None, waiting_for_person=False
     )
     spec = SimpleNamespace(system_prompt="")
     talk = Conversation(
-        cast("RunContext", run),
+        run,
         cast("SessionSupervisor", supervisor),
         cast("SessionSpec", spec),
         cast("UsageMeter", None),

@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
@@ -14,7 +13,6 @@ from ralph_tui.domain.events import Event
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
-from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import reset_breaker
@@ -24,7 +22,7 @@ from ralph_tui.engine.limits.open_breaker import cooldown_end, recover_open_brea
 from ralph_tui.engine.run.runner import fresh_breaker
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
-from tests.harness.run_parts import PartialRun
+from tests.harness.run_parts import partial_run
 from tests.harness.waiting import until
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -58,13 +56,12 @@ class Stage:
         self.root, self.clock, self.told = root, Clock(), list[Event]()
         self.project_state = ProjectState(Project(root), self.told.append)
         circuit = SimpleNamespace(cooldown_minutes=minutes)
-        parts = PartialRun(
+        self.run = partial_run(
             project_state=self.project_state,
             emit=self.told.append,
             clock=self.clock.now,
             settings=SimpleNamespace(circuit_breaker=circuit),
         )
-        self.run = cast("RunContext", parts)
 
     @property
     def breaker(self) -> CircuitBreaker:

@@ -2,7 +2,6 @@
 
 import asyncio
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -19,7 +18,7 @@ from ralph_tui.engine.decisions.ask_person import END, settle_orphans
 from ralph_tui.engine.safety.processes import OrphanProcess
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
-from tests.harness.run_parts import PartialRun
+from tests.harness.run_parts import partial_run
 from tests.harness.waiting import until
 
 LEFT = OrphanProcess(pid=1, run_id="r", command="sleep 9")
@@ -38,13 +37,12 @@ def one_left(monkeypatch: pytest.MonkeyPatch) -> list[OrphanProcess]:
 
 
 def run_of(project_state: ProjectState, told: list[Event], seconds: float) -> RunContext:
-    run = PartialRun(
+    return partial_run(
         project_state=project_state,
         emit=told.append,
         request=RunRequest(interactive=True),
         settings=Settings.model_validate({"limits": {"ask_timeout_seconds": seconds}}),
     )
-    return cast("RunContext", run)
 
 
 @pytest.mark.parametrize("stops", [False, True])

@@ -11,7 +11,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.tool_calls import ToolCall
-from ralph_tui.engine.context import RunContext, UsageMeter
+from ralph_tui.engine.context import UsageMeter
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.phases.iteration import TaskSupervisor
 from ralph_tui.guard.command_judge import CommandJudge
@@ -19,7 +19,7 @@ from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import Guard
 from ralph_tui.store.project import Project
 from tests.harness.projects import make_project, task
-from tests.harness.run_parts import PartialRun
+from tests.harness.run_parts import partial_run
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,14 @@ async def test_a_file_that_went_where_it_may_not_stops_the_loop(
     project_state = ProjectState(Project(root), told.append)
     docs = await project_state.open()
     guard = Guard(Policy(root=root), CommandJudge())
-    run = PartialRun(
+    run = partial_run(
         project_state=project_state, emit=told.append, review=guard.review, review_written=guard.recheck_write,
         settings=load_settings(root, environ={}), clock=lambda: datetime.now(UTC),
         before_call=note,
     )  # fmt: skip
     supervisor = TaskSupervisor(
         docs.plan.tasks[0],
-        cast("RunContext", run),
+        run,
         meter=cast("UsageMeter", None),
     )
     call = ToolCall(tool_id="w", name="Write", input={"file_path": f"{root}/dir/x", "content": "x"})

@@ -19,7 +19,7 @@ from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.context import RunContext, UsageMeter
+from ralph_tui.engine.context import UsageMeter
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.phases.build_loop import BuildLoop
@@ -31,7 +31,7 @@ from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, plan_of, task, task_of
-from tests.harness.run_parts import NO_GATE, PartialRun, nothing
+from tests.harness.run_parts import NO_GATE, nothing, partial_run
 from tests.harness.waiting import until
 
 Plan = list[dict[str, Any]]  # as it stands in the file
@@ -50,7 +50,7 @@ class Work:
         """Read the project as the loop does; the gate runs `gate`."""
         self.project_state = ProjectState(Project(self.root), self.told.append)
         docs = await self.project_state.open()
-        run = PartialRun(
+        self.run = partial_run(
             project_state=self.project_state,
             emit=self.told.append,
             commits=SimpleNamespace(pending_commit=lambda: None),
@@ -63,7 +63,6 @@ class Work:
                 emit=self.told.append,
             ),
         )
-        self.run = cast("RunContext", run)
         self.task = TaskTracker(docs.plan.tasks[0], self.run)
         self.tools = TaskTools(
             self.task, self.run, cast("UsageMeter", None), CallPermissions(self.run)
@@ -308,15 +307,12 @@ async def test_what_an_editor_with_an_older_plan_calls_in_progress_is_put_back(
         )
         raise ChosenError
 
-    run = cast(
-        "RunContext",
-        PartialRun(
-            project_state=project_state,
-            emit=told.append,
-            settings=ALLOWING,
-            gate=NO_GATE,
-            limits=SimpleNamespace(reason_to_stop=nothing, costs=costs),
-        ),
+    run = partial_run(
+        project_state=project_state,
+        emit=told.append,
+        settings=ALLOWING,
+        gate=NO_GATE,
+        limits=SimpleNamespace(reason_to_stop=nothing, costs=costs),
     )
     with pytest.raises(ChosenError):
         await BuildLoop(run, FinishedWork()).run()

@@ -22,7 +22,7 @@ from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.limits import waits
 from ralph_tui.engine.limits.waits import Backoff, wait_until
 from ralph_tui.store.project import Project
-from tests.harness.run_parts import PartialRun
+from tests.harness.run_parts import PartialRun, partial_run
 from tests.harness.waiting import until as true_within
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -65,10 +65,7 @@ async def test_a_wait_ends_whatever_happens_to_the_clock(
     await project_state.open()
     clocks = Clocks(wall, steady)
     monkeypatch.setattr(waits, "time", clocks)
-    run = cast(
-        "RunContext",
-        PartialRun(project_state=project_state, emit=told.append, clock=clocks.clock),
-    )
+    run = partial_run(project_state=project_state, emit=told.append, clock=clocks.clock)
     async with asyncio.timeout(20):
         why = await wait_until(run, NOON + timedelta(hours=1), "m")
     assert why == "the wait is over"
@@ -202,7 +199,7 @@ async def limited_run(
     told.clear()
     overrides = {"limits.on_usage_limit": "wait", "limits.fallback_wait_minutes": 0.001}
     settings = load_settings(tmp_path, overrides={**overrides, **(values or {})}, environ={})
-    run = PartialRun(
+    run = partial_run(
         project_state=project_state, emit=told.append, clock=lambda: NOON, settings=settings
     )
-    return told, cast("RunContext", run)
+    return told, run

@@ -1,9 +1,11 @@
 """The parts of a run that a test of another part leaves out."""
 
 from types import SimpleNamespace
+from typing import cast
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.project_state import Phase
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.verification.detection.project_checks import GateRules
@@ -36,3 +38,7 @@ class PartialRun(SimpleNamespace):
     @property
     def project(self) -> Project:
         return self.project_state.project
+
+
+def partial_run(**parts: object) -> RunContext:
+    return cast("RunContext", PartialRun(**parts))
