@@ -46,7 +46,7 @@ from ralph_tui.engine.run.verify_task import Tried, try_checks
 from ralph_tui.engine.safety.phase_extensions import check_extras
 from ralph_tui.engine.safety.processes import HOW_TO_END, OrphanProcess, described, find_orphans
 from ralph_tui.engine.safety.repository_guard import repository_notices
-from ralph_tui.engine.steps.around_work import check_steps
+from ralph_tui.engine.steps.step_runner import check_steps
 from ralph_tui.engine.verification.baseline import Check, require_started, telling_line
 from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.project_checks import (

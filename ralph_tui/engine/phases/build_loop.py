@@ -26,7 +26,7 @@ from ralph_tui.engine.session.iteration_result import (
     passes_with_time,
     record_iteration,
 )
-from ralph_tui.engine.steps.around_work import StepsAroundWork
+from ralph_tui.engine.steps.step_runner import StepsAroundWork
 from ralph_tui.engine.verification.baseline import Check, require_started
 from ralph_tui.engine.verification.coverage import criteria_to_review, uncovered
 from ralph_tui.engine.verification.evidence.examined import Examined

@@ -25,7 +25,6 @@ from ralph_tui.engine.decisions.ask_person import (
 from ralph_tui.engine.phases.build_loop import require_workable, take_baseline
 from ralph_tui.engine.phases.opening_prompts import prompt_of_planning
 from ralph_tui.engine.prompts import tool_schemas as rt
-from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.engine.session.supervisor import Handler, SessionWork, Submission
 from ralph_tui.engine.session.turns import run_session
 from ralph_tui.engine.verification.coverage import allowing_unverified, uncovered, uncovered_notice
@@ -133,37 +132,27 @@ def lacks_plan(plan: ImplementationPlan) -> bool:
 
 
 async def _run_session(run: RunContext, feedback: str) -> End | None:
-    submitted = False
     if feedback:
         await asyncio.to_thread(run.project.archive_plan)
 
-    async def missing() -> str | None:
-        if feedback and not submitted:
-            return "Submit the changed plan with ralph_submit_plan."
-        problems = " ".join(problem.message for problem in run.docs.plan.problems())
-        if problems or not lacks_plan(run.docs.plan):
-            return problems or None
-        return "There is no plan yet. Submit it with ralph_submit_plan."
-
-    async def submit(given: rt.ToolInput) -> ToolAnswer:
-        nonlocal submitted
+    async def take(given: rt.ToolInput) -> Sequence[str]:
         assert isinstance(given, rt.SubmitPlan)
-        if refused := await take_tasks(run, given.tasks, replaces=True):
-            return rt.error(
-                "NOT YET:\n" + bullets(refused) + "\nCorrect this and submit all tasks again."
-            )
-        submitted = True
-        return rt.answer(
-            {"accepted": len(given.tasks), "next": "The person reviews the plan. Stop now."}
-        )
+        return await take_tasks(run, given.tasks, replaces=True)
+
+    submission, is_new = Submission("ralph_submit_plan", "plan", take), not feedback
+
+    async def missing() -> str | None:
+        if lacks_plan(run.docs.plan) or not (is_new or submission.taken):
+            return await submission.missing()
+        return " ".join(problem.message for problem in run.docs.plan.problems()) or None
 
     async def add(given: rt.ToolInput) -> ToolAnswer:
-        nonlocal submitted
+        nonlocal is_new
         assert isinstance(given, rt.NewTask)
-        replaces = bool(feedback) and not submitted
+        replaces = not (is_new or submission.taken)
         if refused := await take_tasks(run, (given,), replaces=replaces):
             return rt.error(" ".join(refused))
-        submitted = True
+        is_new = True
         return rt.answer({"added": given.id})
 
     prompt = await asyncio.to_thread(
@@ -174,7 +163,7 @@ async def _run_session(run: RunContext, feedback: str) -> End | None:
         feedback,
     )
     why = "you requested changes" if feedback else "making a plan from the specs"
-    handlers: dict[str, Handler] = {"ralph_submit_plan": submit, "ralph_add_task": add}
+    handlers: dict[str, Handler] = {submission.tool: submission.submit, "ralph_add_task": add}
     return await run_session(run, SessionWork(prompt, why, missing, handlers))
 
 

@@ -25,7 +25,7 @@ from ralph_tui.engine.prompts.prompts import check_template
 from ralph_tui.engine.run.notifications import webhook_of
 from ralph_tui.engine.safety.phase_extensions import check_extras
 from ralph_tui.engine.session.prompt_memory import phase_decisions
-from ralph_tui.engine.steps.around_work import StepsAroundWork, check_steps
+from ralph_tui.engine.steps.step_runner import StepsAroundWork, check_steps
 from ralph_tui.engine.verification.coverage import (
     allowing_unverified,
     coverage_hint,

@@ -94,17 +94,13 @@ def passes_with_time(result: IterationResult) -> bool:
 
 
 def iteration_events(number: int, task_id: str, result: IterationResult) -> tuple[Event, ...]:
+    same = {"outcome", "reason", "cost_usd", "tokens", "context_tokens", "seconds"}
     finished = IterationFinished(
         iteration=number,
         task_id=task_id,
-        outcome=result.outcome,
-        reason=result.reason,
-        cost_usd=result.cost_usd,
-        tokens=result.tokens,
-        context_tokens=result.context_tokens,
-        seconds=result.seconds,
         handoff=result.handed_off,
         files_changed=result.files,
+        **result.model_dump(include=same),
     )
     return (finished,) if result.failure is None else (failure_event(result.failure), finished)
 

@@ -12,8 +12,7 @@ from ralph_tui.config.step_settings import StepSettings
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.run.steps import StepLog
 from ralph_tui.engine.control.step_records import has_changed
-from ralph_tui.engine.steps.around_work import check_steps
-from ralph_tui.engine.steps.step_runner import step_types
+from ralph_tui.engine.steps.step_runner import check_steps, step_types
 from ralph_tui.store.project import Project
 
 Brings = Callable[[str, str], None]
