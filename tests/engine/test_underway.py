@@ -21,12 +21,9 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.context import UsageMeter
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.decisions.permission_questions import CallPermissions
 from ralph_tui.engine.phases.build_loop import BuildLoop
 from ralph_tui.engine.phases.finished_work import FinishedWork
-from ralph_tui.engine.phases.iteration import TaskSupervisor
-from ralph_tui.engine.session.task_tools import TaskTools
-from ralph_tui.engine.session.task_tracker import TaskTracker
+from ralph_tui.engine.session.task_tools import TaskSupervisor
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.store.project import Project
@@ -63,10 +60,8 @@ class Work:
                 emit=self.told.append,
             ),
         )
-        self.task = TaskTracker(docs.plan.tasks[0], self.run)
-        self.tools = TaskTools(
-            self.task, self.run, cast("UsageMeter", None), CallPermissions(self.run)
-        )
+        self.tools = TaskSupervisor(docs.plan.tasks[0], self.run, meter=cast("UsageMeter", None))
+        self.task = self.tools.task
         return self
 
     def edit(self, change: Edit) -> None:
@@ -82,7 +77,7 @@ class Work:
 
     async def claim(self) -> ToolAnswer:
         claim = {"task_id": "a", "verification_notes": "Done."}
-        return await self.tools.answer("ralph_mark_task_complete", claim)
+        return await self.tools.call_tool("ralph_mark_task_complete", claim)
 
     @property
     def sees(self) -> str:
@@ -142,7 +137,7 @@ async def test_what_was_settled_stays_settled_however_often_the_agent_says_so(wo
     again = await work.claim()
     assert (again.is_error, again.text) == (False, "Task a is already complete. Stop now.")
     block = {"task_id": "a", "reason": "No idea."}
-    blocked = await work.tools.answer("ralph_mark_task_blocked", block)
+    blocked = await work.tools.call_tool("ralph_mark_task_blocked", block)
     assert blocked.text == again.text
     assert receipts == len([event for event in work.told if isinstance(event, ev.GateStarted)])
     assert (work.task.settled, work.task.withdrawn_reason) == (TaskStatus.COMPLETE, "")

@@ -2,140 +2,21 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
-
-from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.memory import SessionFacts, render_memory
-from ralph_tui.domain.documents.questions import Question
 from ralph_tui.domain.outcomes import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.context_budget import BudgetDecision
-from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.context import RunContext, UsageMeter, cost_limit_reached
-from ralph_tui.engine.core.ports import AgentSession, Failure, QuestionReply, SessionSpec, TurnEnded
-from ralph_tui.engine.prompts.prompts import REJECTED, handoff_prompt, reminder
+from ralph_tui.engine.core.ports import AgentSession, Failure, SessionSpec, TurnEnded
+from ralph_tui.engine.prompts.prompts import REJECTED, handoff_prompt
 from ralph_tui.engine.session.iteration_result import IterationResult, counts_against_task
-from ralph_tui.engine.session.supervisor import SessionSupervisor
-from ralph_tui.engine.session.task_tools import TaskTools
-from ralph_tui.engine.session.task_tracker import TaskTracker
+from ralph_tui.engine.session.task_tools import TaskSupervisor
 from ralph_tui.engine.session.turns import Conversation, InterruptReason, describe_interrupt
-from ralph_tui.engine.verification.failure_report import receipt_text
 
 AT_ONCE = frozenset({InterruptReason.STOP, InterruptReason.PAUSE, InterruptReason.TASK_WITHDRAWN})
 """Interrupts that do not wait until a current claim is judged."""
-
-
-WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
-HANDOFF_TOOL = "mcp__ralph__ralph_update_memory"
-
-TEST_COMMAND = re.compile(r"\b(?:pytest|unittest|tox|nox)\b")
-TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
-
-
-class TaskSupervisor(SessionSupervisor):
-    """Supervises the agent while it works on one task."""
-
-    def __init__(self, task: Task, run: RunContext, *, meter: UsageMeter) -> None:
-        super().__init__(run, task.id)
-        self._meter = meter
-        self.task = TaskTracker(task, run)
-        self.tools = TaskTools(self.task, run, meter, self._permissions)
-        self.files: list[str] = []
-        self.denied = ""
-        self._ran_tests = False
-        self._reminded = False
-
-    @property
-    def tests_only(self) -> bool:
-        return self._ran_tests and all(TEST_FILE.search(path) for path in self.files)
-
-    @property
-    def working(self) -> bool:
-        return self.task.working
-
-    @property
-    def withdrawn_reason(self) -> str:
-        return self.task.withdrawn_reason
-
-    def report_edits(self) -> None:
-        self.task.report_edits()
-
-    def session_verdict(self, call: ToolCall) -> Verdict | None:
-        """Deny all calls but the summary during a hand-off, and edits that make AGENTS.md too long."""
-        self.tools.record_tool_use()
-        if self.handing_off and call.name != HANDOFF_TOOL:
-            return Verdict(
-                decision="deny",
-                rule="hand-off",
-                reason="This session is being handed off",
-                instead="Call ralph_update_memory with the summary, then stop.",
-            )
-        return super().session_verdict(call)
-
-    def record_allowed(self, call: ToolCall) -> None:
-        if call.name in WRITING_TOOLS:
-            path = str(call.input.get("file_path") or call.input.get("notebook_path") or "")
-            root = str(self._run.project.root.resolve())
-            relative = path.removeprefix(root).lstrip("/")
-            if relative and relative not in self.files:
-                self.files.append(relative)
-        elif call.name == "Bash":
-            command = str(call.input.get("command", ""))
-            self._ran_tests = self._ran_tests or bool(TEST_COMMAND.search(command))
-
-    def record_denied(self, what: str) -> None:
-        self.denied = what
-
-    async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
-        del output
-        if call.agent_id is not None:
-            return ""
-        if self.handing_off:
-            done = call.name == HANDOFF_TOOL and self.tools.note is not None
-        else:
-            done = self.task.status in (TaskStatus.COMPLETE, TaskStatus.BLOCKED)
-        return "The task is settled." if done else ""
-
-    def notes(self, call: ToolCall) -> tuple[str, ...]:
-        news = "" if call.agent_id is not None or self.handing_off else self.task.news()
-        return news, self._agents_file.note(call)
-
-    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        """Refuse the questions: building asks no one, and an unclear task is blocked."""
-        del questions
-        text = (
-            "Questions are not possible while building. Decide, or block the task with the reason."
-        )
-        return QuestionReply(refused=text)
-
-    async def on_stop(self, last_message: str) -> str | None:
-        """Judge the claim in the model's final message, or return what keeps the model from stopping.
-
-        A model that stops without a claim is reminded once.
-        """
-        if self.handing_off or not self.working:
-            return None
-        # A full context is handed off after this turn, which must not cost another request.
-        full = self._meter.budget.at_turn_end() is BudgetDecision.HAND_OFF
-        missing = await self.tools.claim_by_promise(last_message)
-        if self.ending or not self.working:
-            return None
-        if missing:
-            return missing
-        if news := self.task.news():
-            return news
-        if self._reminded or full:
-            return None
-        self._reminded = True
-        gate = self.tools.gate_result
-        red_gate = receipt_text(gate) if gate is not None and self.tools.claim_refused else ""
-        return reminder(self.task.task_id, red_gate)
-
-    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
-        return await self.tools.answer(name, arguments)
 
 
 class Iteration:
@@ -167,22 +48,22 @@ class Iteration:
             self._prepare_next()
             ended = await conversation.run_turn(prompt)
             # A claim made just when a limit is reached is still judged.
-            await self._supervisor.tools.finish_judging(at_once=conversation.interrupted in AT_ONCE)
+            await self._supervisor.finish_judging(at_once=conversation.interrupted in AT_ONCE)
             if why := self._why_hand_off(ended, conversation.interrupted):
                 self._context_full = why != self._supervisor.ending
                 await self._hand_off(conversation, why)
         result = conversation.with_usage(self._result(ended, conversation.interrupted))
         result = result.model_copy(
             update={
-                "failed_checks": result.failed_checks or self._supervisor.tools.failed_checks,
-                "note": self._supervisor.tools.note,
+                "failed_checks": result.failed_checks or self._supervisor.failed_checks,
+                "note": self._supervisor.note,
                 "handed_off": bool(self._handed_off),
                 "context_full": self._context_full,
                 "files": tuple(self._supervisor.files),
                 "denied": self._supervisor.denied,
                 "tests_only": self._supervisor.tests_only,
-                "refused_claim": self._supervisor.tools.claim_refused,
-                "fingerprint": self._supervisor.tools.fingerprint,
+                "refused_claim": self._supervisor.claim_refused,
+                "fingerprint": self._supervisor.fingerprint,
             }
         )
         return result, conversation.session
@@ -220,13 +101,13 @@ class Iteration:
         ended = await conversation.run_turn(handoff_prompt(why))
         self._handed_off = why
         path = await write_handoff(self._run, self._supervisor, self._number, self._meter)
-        summarised = self._supervisor.tools.note is not None and ended.failure is None
+        summarised = self._supervisor.note is not None and ended.failure is None
         self._run.emit(ev.HandoffFinished(path=path, summarised=summarised))
 
     def _result(self, ended: TurnEnded, interrupted: InterruptReason) -> IterationResult:
         task = self._supervisor.task
         if task.settled is TaskStatus.COMPLETE:
-            return _result(IterationOutcome.COMPLETE, self._supervisor.tools.completion_evidence)
+            return _result(IterationOutcome.COMPLETE, self._supervisor.completion_evidence)
         if task.settled is TaskStatus.BLOCKED:
             reason = task.blockers[-1] if task.blockers else "blocked"
             return _result(IterationOutcome.BLOCKED, reason)
@@ -263,7 +144,7 @@ class Iteration:
         )
 
     def _unclaimed_result(self) -> IterationResult:
-        tools = self._supervisor.tools
+        tools = self._supervisor
         gate, review = tools.gate_result, tools.last_review
         reason, counts = "the model stopped without claiming the task", not tools.retry_counted
         if gate is not None and tools.claim_refused:
@@ -283,7 +164,7 @@ async def write_handoff(
     invalidating the cache, made each turn some 25 times as expensive.
     """
     docs = run.docs
-    task, result = supervisor.task.task, supervisor.tools.gate_result
+    task, result = supervisor.task.task, supervisor.gate_result
     facts = SessionFacts(
         iteration=iteration,
         phase=docs.state.current_phase,
@@ -297,7 +178,7 @@ async def write_handoff(
         session_tokens=meter.tokens,
         progress=docs.plan.completion_percentage,
     )
-    text = render_memory(facts, supervisor.tools.note)
+    text = render_memory(facts, supervisor.note)
     project = run.project
 
     def write() -> str:

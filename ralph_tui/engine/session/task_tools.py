@@ -1,16 +1,20 @@
-"""Answer the model's `ralph_*` tools about the task of its session."""
+"""Supervise the session of a task, and answer the model's `ralph_*` tools about it."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 
 from pydantic import JsonValue
 
+from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.memory import MemoryNote
+from ralph_tui.domain.documents.questions import Question
 from ralph_tui.domain.permissions import NOBODY, check_change_permission
 from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.run.context_budget import BudgetDecision
 from ralph_tui.domain.run.promise import words_before_promise
 from ralph_tui.domain.sanitize import head
-from ralph_tui.domain.tool_calls import ToolAnswer
+from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.domain.verification.review import Review, question_criteria
 from ralph_tui.domain.verification.verification import (
     GateResult,
@@ -18,10 +22,12 @@ from ralph_tui.domain.verification.verification import (
     VerificationOutcome,
 )
 from ralph_tui.engine.context import RunContext, UsageMeter
-from ralph_tui.engine.decisions.permission_questions import CallPermissions
+from ralph_tui.engine.core.ports import QuestionReply
 from ralph_tui.engine.prompts import tool_schemas as rt
+from ralph_tui.engine.prompts.prompts import reminder
 from ralph_tui.engine.session.learnings import record_learning
 from ralph_tui.engine.session.reviewer import MOST_DIFF, review_claim
+from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.engine.session.task_tracker import TaskTracker
 from ralph_tui.engine.verification.coverage import criteria_to_review, may_be_unverified
 from ralph_tui.engine.verification.failure_report import (
@@ -38,17 +44,22 @@ MAX_REJECTIONS = 2
 """After this many rejections by a reviewer, the task waits for the person."""
 
 
-class TaskTools:
-    """Answers tool calls about the session's task; the gate judges every claim."""
+WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+HANDOFF_TOOL = "mcp__ralph__ralph_update_memory"
 
-    def __init__(
-        self,
-        task: TaskTracker,
-        run: RunContext,
-        meter: UsageMeter,
-        permissions: CallPermissions,
-    ) -> None:
-        self._task = task
+TEST_COMMAND = re.compile(r"\b(?:pytest|unittest|tox|nox)\b")
+TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
+
+
+class TaskSupervisor(SessionSupervisor):
+    """Supervises the agent while it works on one task, and answers its tools; the gate judges every claim."""
+
+    def __init__(self, task: Task, run: RunContext, *, meter: UsageMeter) -> None:
+        super().__init__(run, task.id)
+        self._meter = meter
+        self.task = TaskTracker(task, run)
+        self.files: list[str] = []
+        self.denied = ""
         self.note: MemoryNote | None = None
         self.gate_result: GateResult | None = None
         self.retry_counted = False
@@ -57,14 +68,98 @@ class TaskTools:
         self._tool_used = True
         """Whether the model has used a tool since its last claim was judged."""
         self._judging: asyncio.Task[ToolAnswer] | None = None
-        self._run = run
-        self._project_state = run.project_state
-        self._meter = meter
-        self._permissions = permissions
+        self._ran_tests = False
+        self._reminded = False
+
+    @property
+    def tests_only(self) -> bool:
+        return self._ran_tests and all(TEST_FILE.search(path) for path in self.files)
+
+    @property
+    def working(self) -> bool:
+        return self.task.working
+
+    @property
+    def withdrawn_reason(self) -> str:
+        return self.task.withdrawn_reason
+
+    def report_edits(self) -> None:
+        self.task.report_edits()
+
+    def session_verdict(self, call: ToolCall) -> Verdict | None:
+        """Deny all calls but the summary during a hand-off, and edits that make AGENTS.md too long."""
+        self._tool_used = True
+        if self.handing_off and call.name != HANDOFF_TOOL:
+            return Verdict(
+                decision="deny",
+                rule="hand-off",
+                reason="This session is being handed off",
+                instead="Call ralph_update_memory with the summary, then stop.",
+            )
+        return super().session_verdict(call)
+
+    def record_allowed(self, call: ToolCall) -> None:
+        if call.name in WRITING_TOOLS:
+            path = str(call.input.get("file_path") or call.input.get("notebook_path") or "")
+            root = str(self._run.project.root.resolve())
+            relative = path.removeprefix(root).lstrip("/")
+            if relative and relative not in self.files:
+                self.files.append(relative)
+        elif call.name == "Bash":
+            command = str(call.input.get("command", ""))
+            self._ran_tests = self._ran_tests or bool(TEST_COMMAND.search(command))
+
+    def record_denied(self, what: str) -> None:
+        self.denied = what
+
+    async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
+        del output
+        if call.agent_id is not None:
+            return ""
+        if self.handing_off:
+            done = call.name == HANDOFF_TOOL and self.note is not None
+        else:
+            done = self.task.status in (TaskStatus.COMPLETE, TaskStatus.BLOCKED)
+        return "The task is settled." if done else ""
+
+    def notes(self, call: ToolCall) -> tuple[str, ...]:
+        news = "" if call.agent_id is not None or self.handing_off else self.task.news()
+        return news, self._agents_file.note(call)
+
+    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
+        """Refuse the questions: building asks no one, and an unclear task is blocked."""
+        del questions
+        text = (
+            "Questions are not possible while building. Decide, or block the task with the reason."
+        )
+        return QuestionReply(refused=text)
+
+    async def on_stop(self, last_message: str) -> str | None:
+        """Judge the claim in the model's final message, or return what keeps the model from stopping.
+
+        A model that stops without a claim is reminded once.
+        """
+        if self.handing_off or not self.working:
+            return None
+        # A full context is handed off after this turn, which must not cost another request.
+        full = self._meter.budget.at_turn_end() is BudgetDecision.HAND_OFF
+        missing = await self.claim_by_promise(last_message)
+        if self.ending or not self.working:
+            return None
+        if missing:
+            return missing
+        if news := self.task.news():
+            return news
+        if self._reminded or full:
+            return None
+        self._reminded = True
+        gate = self.gate_result
+        red_gate = receipt_text(gate) if gate is not None and self.claim_refused else ""
+        return reminder(self.task.task_id, red_gate)
 
     @property
     def completion_evidence(self) -> str:
-        verification = self._task.task.verification if self._task.task else None
+        verification = self.task.task.verification if self.task.task else None
         if verification is not None and verification.outcome is VerificationOutcome.REVIEWED:
             return verification.reason
         return self.gate_result.summary if self.gate_result is not None else ""
@@ -83,7 +178,7 @@ class TaskTools:
         result = self.gate_result
         return failure_fingerprint(result.receipts) if result and self.claim_refused else ""
 
-    async def answer(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
+    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         given = rt.parse(name, arguments)
         match given:
             case ToolAnswer():
@@ -109,11 +204,11 @@ class TaskTools:
         return await acting
 
     def _answer_status(self, name: str) -> ToolAnswer:
-        docs = self._project_state.docs
+        docs = self._run.project_state.docs
         if name == "ralph_get_plan_summary":
             return rt.plan_summary(docs.plan)
         if name == "ralph_get_next_task":
-            task = self._task.task
+            task = self.task.task
             return rt.answer({"task": rt.task_json(task) if task else None})
         budget, costs = self._meter.budget, self._meter.costs
         return rt.answer(
@@ -130,12 +225,12 @@ class TaskTools:
         )
 
     def _wrong_task(self, task_id: str) -> ToolAnswer | None:
-        self._task.report_edits()
-        if self._task.is_called(task_id):
+        self.task.report_edits()
+        if self.task.is_called(task_id):
             return None
         return rt.error(
-            f"Python chose task {self._task.task_id} for this session, not {task_id}. "
-            f"Work on {self._task.task_id} only."
+            f"Python chose task {self.task.task_id} for this session, not {task_id}. "
+            f"Work on {self.task.task_id} only."
         )
 
     async def _answer_task_ref(self, name: str, ref: rt.TaskRef) -> ToolAnswer:
@@ -145,19 +240,16 @@ class TaskTools:
             if self.retry_counted:
                 return rt.error("This attempt is already counted. Python counts each attempt once.")
             self.retry_counted = True
-            await self._task.change("an attempt failed", retry_count=(self._task.retries + 1))
+            await self.task.change("an attempt failed", retry_count=(self.task.retries + 1))
             return rt.answer(
                 {
-                    "task_id": self._task.task_id,
-                    "retry_count": self._task.retries,
+                    "task_id": self.task.task_id,
+                    "retry_count": self.task.retries,
                     "blocks_at": self._run.settings.limits.max_attempts_per_task or None,
                 }
             )
-        status = self._task.status.value if self._task.status else "no longer in the plan"
+        status = self.task.status.value if self.task.status else "no longer in the plan"
         return rt.answer({"task_id": ref.task_id, "status": status})
-
-    def record_tool_use(self) -> None:
-        self._tool_used = True
 
     async def claim_by_promise(self, last_message: str) -> str:
         """Judge the claim in the session's final message; return why it is refused, or an empty string.
@@ -168,7 +260,7 @@ class TaskTools:
         notes = words_before_promise(last_message, promise)
         if notes is None or (self.claim_refused and not self._tool_used):
             return ""
-        claim = rt.Claim(task_id=self._task.task_id, verification_notes=head(notes, rt.TEXT_LIMIT))
+        claim = rt.Claim(task_id=self.task.task_id, verification_notes=head(notes, rt.TEXT_LIMIT))
         answer = await self._judge_to_the_end(claim)
         return answer.text if answer.is_error else ""
 
@@ -232,12 +324,12 @@ class TaskTools:
     def _claimable(self, task_id: str) -> Task | ToolAnswer:
         if refused := self._wrong_task(task_id):
             return refused
-        if self._task.settled is not None:
+        if self.task.settled is not None:
             return self._already_settled()
-        task = self._task.task
-        if task is None or self._task.withdrawn_reason:
+        task = self.task.task
+        if task is None or self.task.withdrawn_reason:
             return self._withdrawn()
-        news = self._task.news()
+        news = self.task.news()
         return _not_yet(news) if news else task
 
     async def _complete(
@@ -250,9 +342,9 @@ class TaskTools:
         answer: str,
     ) -> ToolAnswer:
         """Record the evidence and complete the task, unless the person edited it meanwhile."""
-        record = self._project_state.project.receipts.record
+        record = self._run.project_state.project.receipts.record
         recorded = await asyncio.to_thread(record, task.id, verification)
-        settled = await self._task.settle(
+        settled = await self.task.settle(
             reason,
             TaskStatus.COMPLETE,
             judged=task,
@@ -266,11 +358,11 @@ class TaskTools:
             commit=self._run.commits.pending_commit(),
         )
         if not settled:
-            news = self._task.news()  # edited while the checks ran
-            return _not_yet(news) if news and not self._task.withdrawn_reason else self._withdrawn()
+            news = self.task.news()  # edited while the checks ran
+            return _not_yet(news) if news and not self.task.withdrawn_reason else self._withdrawn()
         agreed = verification.outcome is VerificationOutcome.REVIEWED
         await self._run.gate.accept(task, verification.rests_on if agreed else ())
-        plan = self._project_state.docs.plan
+        plan = self._run.project_state.docs.plan
         left = sum(task.status is not TaskStatus.COMPLETE for task in plan.tasks)
         done = f"{plan.completion_percentage:.0%} of the plan, {left} to go"
         return ToolAnswer(text=f"{answer}\nTask {task.id} is complete. {done}. Stop now.")
@@ -311,7 +403,7 @@ class TaskTools:
             )
         rejections = self._rejections + 1
         if rejections < MAX_REJECTIONS:
-            await self._task.change("a reviewer rejected the claim", review_rejections=rejections)
+            await self.task.change("a reviewer rejected the claim", review_rejections=rejections)
             objections = "\n".join(f"- {text}" for text in review.objections)
             return rt.error(
                 "NOT YET: the checks passed, but a reviewer who read the files rejected this:\n"
@@ -325,19 +417,19 @@ class TaskTools:
         )
 
     def _already_settled(self) -> ToolAnswer:
-        status = self._task.status.value if self._task.status else "removed"
-        return ToolAnswer(text=f"Task {self._task.task_id} is already {status}. Stop now.")
+        status = self.task.status.value if self.task.status else "removed"
+        return ToolAnswer(text=f"Task {self.task.task_id} is already {status}. Stop now.")
 
     def _withdrawn(self) -> ToolAnswer:
-        why = self._task.withdrawn_reason.partition(": ")[2]
+        why = self.task.withdrawn_reason.partition(": ")[2]
         return rt.error(
-            f"The person withdrew task {self._task.task_id}{f' ({why})' if why else ''}. Stop now."
+            f"The person withdrew task {self.task.task_id}{f' ({why})' if why else ''}. Stop now."
         )
 
     async def _block(self, block: rt.Block) -> ToolAnswer:
         if refused := self._wrong_task(block.task_id):
             return refused
-        if self._task.settled is not None:
+        if self.task.settled is not None:
             return self._already_settled()
         answer = {"task_id": block.task_id, "status": "blocked", "next": "Stop now."}
         return await self._blocked(block.reason, rt.answer(answer))
@@ -346,24 +438,24 @@ class TaskTools:
         self, blocker: str, answer: ToolAnswer, *, rejections: int | None = None
     ) -> ToolAnswer:
         """Block the task and return the answer, unless the person withdrew the task."""
-        settled = await self._task.settle(
+        settled = await self.task.settle(
             f"blocked: {blocker}",
             TaskStatus.BLOCKED,
-            blockers=(*self._task.blockers, blocker),
+            blockers=(*self.task.blockers, blocker),
             review_rejections=self._rejections if rejections is None else rejections,
         )
         return answer if settled else self._withdrawn()
 
     @property
     def _rejections(self) -> int:
-        return self._task.task.review_rejections if self._task.task else 0
+        return self.task.task.review_rejections if self.task.task else 0
 
     async def _request_check_change(self, wanted: rt.CheckChange) -> ToolAnswer:
         """Ask the person about changed check files; block the task if no one is there to answer."""
         if refused := self._wrong_task(wanted.task_id):
             return refused
-        task = self._task.task
-        if task is None or self._task.settled is not None:
+        task = self.task.task
+        if task is None or self.task.settled is not None:
             return self._already_settled()
         changes, diff, shown = await self._run.gate.check_changes(task)
         if not changes:
@@ -376,7 +468,7 @@ class TaskTools:
         ruling = await self._permissions.permit(check_change_permission(paths, diff, wanted.reason))
         if ruling.allowed:
             allowed = (*task.allowed_check_changes, *shown)
-            await self._task.change("you allowed the changed checks", allowed_check_changes=allowed)
+            await self.task.change("you allowed the changed checks", allowed_check_changes=allowed)
             return rt.answer(
                 {
                     "allowed": list(paths),
@@ -407,8 +499,8 @@ class TaskTools:
             added = docs.replacing(plan=docs.plan.adding([task]))
             return Outcome(added, rt.answer({"added": wanted.id, "status": "pending"}))
 
-        reason = f"added during {self._task.task_id}"
-        return (await self._project_state.transact_returning(change, reason)).value
+        reason = f"added during {self.task.task_id}"
+        return (await self._run.project_state.transact_returning(change, reason)).value
 
 
 def _not_yet(news: str) -> ToolAnswer:
