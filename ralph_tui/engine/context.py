@@ -87,9 +87,7 @@ class RunContext:
     Attributes:
         configured: The project's settings when the run began.
         review_written: Judges the path of a file again, after the call has written it.
-        emit: Sends an event to the journal and the user interfaces.
         journal_error: Waits for the journal; returns its error if writing has failed.
-        snapshots: Saves the files that undoing an iteration restores.
         keep_prompt: Keeps what a session gets, the system prompt and the message, so that a person can read it. Blocks.
         before_call: Records an allowed call before it runs, so that its effects can be found later.
     """

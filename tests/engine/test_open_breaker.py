@@ -18,7 +18,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import reset_breaker
 from ralph_tui.engine.core.outcome import End, stopped_end
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.limits.open_breaker import cooldown_end, recover_open_breaker
+from ralph_tui.engine.limits.run_limits import cooldown_end, recover_open_breaker
 from ralph_tui.engine.run.runner import fresh_breaker
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task

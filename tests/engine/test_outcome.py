@@ -14,7 +14,7 @@ from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.engine.context import cost_limit_reached
 from ralph_tui.engine.core.outcome import End, failed_end, fatal_end, interrupted_end, nothing_ready
-from ralph_tui.engine.limits.open_breaker import open_breaker_end
+from ralph_tui.engine.limits.run_limits import open_breaker_end
 from tests.harness.tables import Case, Line, Verb, each_case
 
 BLOCKED = Task(

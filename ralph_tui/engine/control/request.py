@@ -36,8 +36,6 @@ class RunRequest:
         assume_yes: Whether to approve specs and plan without asking, but never the final validation.
         no_input: Whether no one answers questions; the model decides and records its assumptions.
         interactive: Whether someone can decide while the loop waits (a screen, a terminal).
-        answers: Answers prepared in a file.
-        once: Whether to end after one iteration.
         prompt: A template for the building prompt of this run.
         reset_breaker: Whether to close the circuit breaker, even during a cooldown.
         addition: What to add to the plan; `only` is planning.

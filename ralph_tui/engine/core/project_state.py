@@ -172,9 +172,6 @@ class ProjectState:
 
         await self.transact(change)
 
-    async def learn(self, category: str, text: str) -> None:
-        await asyncio.to_thread(self.project.append_learning, category, text)
-
     async def refresh(self) -> None:
         """Read the documents again and emit what changed; a loop reports each broken file once.
 

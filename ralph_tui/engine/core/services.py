@@ -26,8 +26,6 @@ class RunServices:
         make_agent: Creates the agent; called in a thread, because it imports the SDK.
         environment: Added to the environment of the agent's tools and of the gate.
         preflight: Checks the machine before anything is started; raises `RalphError`.
-        warm_up: Imports slow modules.
-        label: Shown beside the project's name.
         beside: Runs concurrently with the loop until the loop ends; may emit events.
     """
 

@@ -70,8 +70,9 @@ def building_prompt(template: str, parts: PromptParts, *, source: str) -> str:
     )
     places = _places(parts, criteria)
 
-    text = _filled(expanded, places, source)
-    missing = [name for name in REQUIRED_PLACEHOLDERS if not _mentions(template, name)]
+    text = phase_prompt(expanded, places, source=source)
+    mentioned = {match[1] for match in _NAME.finditer(template)}
+    missing = [name for name in REQUIRED_PLACEHOLDERS if name not in mentioned]
     extras = "".join(
         f"\nTask ID: {places[name]}\n" if name == "task.id" else _bounded(places[name])
         for name in missing
@@ -85,7 +86,7 @@ def check_template(template: str, *, source: str) -> None:
     building_prompt(template, example, source=source)
 
 
-def _filled(template: str, places: Mapping[str, str], source: str) -> str:
+def phase_prompt(template: str, places: Mapping[str, str], *, source: str) -> str:
     def fill(match: re.Match[str]) -> str:
         name = match[1]
         if name not in places:
@@ -101,10 +102,6 @@ def _bounded(text: str) -> str:
     if len(text) <= PLACEHOLDER_LIMIT:
         return text
     return f"{text[:PLACEHOLDER_LIMIT]}\n(cut here, after {PLACEHOLDER_LIMIT:,} of {len(text):,} characters)\n"
-
-
-def _mentions(template: str, name: str) -> bool:
-    return any(match[1] == name for match in _NAME.finditer(template))
 
 
 def _places(parts: PromptParts, criteria: Sequence[str]) -> dict[str, str]:
@@ -317,7 +314,3 @@ def reminder(task_id: str, red_gate: str) -> str:
         f"Task {task_id} is neither claimed nor blocked. If it is done, call ralph_mark_task_complete; "
         "if it cannot be done, call ralph_mark_task_blocked; otherwise continue."
     )
-
-
-def phase_prompt(template: str, places: Mapping[str, str], *, source: str) -> str:
-    return _filled(template, places, source)

@@ -203,9 +203,6 @@ class NotificationTargets:
     """The person's commands and webhook.
 
     Commands run like steps, in a sandbox and without keys, with the project read-only.
-
-    Attributes:
-        held: The sandbox for commands; None for no sandbox.
     """
 
     project: Project

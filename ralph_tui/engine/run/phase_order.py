@@ -17,7 +17,7 @@ from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, complete_end, stopped_end
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.decisions.ask_person import decide
-from ralph_tui.engine.limits.open_breaker import change_breaker
+from ralph_tui.engine.limits.run_limits import change_breaker
 from ralph_tui.engine.phases import compaction, discovery, planning, validation
 from ralph_tui.engine.phases.build_loop import BuildLoop, require_workable, take_baseline
 from ralph_tui.engine.phases.finished_work import FinishedWork

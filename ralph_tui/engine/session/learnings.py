@@ -25,7 +25,7 @@ async def record_learning(run: RunContext, given: rt.Learning, *, may_edit: bool
     project = run.project
     known = await asyncio.to_thread(project.read_learnings, MAX_COMPARED)
     times = times_learned(known, given.learning) + 1
-    await run.project_state.learn(category, given.learning)
+    await asyncio.to_thread(project.append_learning, category, given.learning)
     run.emit(ev.LearningRecorded(category=category, text=given.learning))
     answer: dict[str, object] = {"recorded": True, "category": category}
     if times == RECURS:

@@ -55,7 +55,6 @@ class StepJob:
     """One attempt at one step.
 
     Attributes:
-        name: The step's name in the settings.
         iteration: The number of the iteration around which the step runs.
         task: The task of that iteration; None at the end of a run.
         run: The run's context, for ralph's own types.
