@@ -72,7 +72,12 @@ def step_states(
                 state="running"
                 if running and log.running == name
                 else off or _state(project, step, record, now),
-                **record.model_dump(include={*StepState.model_fields}),
+                done_at=record.done_at,
+                failures=record.failures,
+                open_until=record.open_until,
+                last_outcome=record.last_outcome,
+                last_at=record.last_at,
+                last_reason=record.last_reason,
             )
         )
     return tuple(states)

@@ -195,8 +195,17 @@ async def run_until(condition: Work, work: Work) -> None:
 
 
 def with_thresholds(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:
-    limits = settings.circuit_breaker.model_dump(include={*CircuitBreaker.model_fields})
-    return breaker.model_copy(update=limits | {"max_cost_usd": settings.safety.cost_limits.total})
+    limits = settings.circuit_breaker
+    return breaker.model_copy(
+        update={
+            "max_consecutive_failures": limits.max_consecutive_failures,
+            "max_stagnation_iterations": limits.max_stagnation_iterations,
+            "max_same_error": limits.max_same_error,
+            "max_denied": limits.max_denied,
+            "max_tests_only": limits.max_tests_only,
+            "max_cost_usd": settings.safety.cost_limits.total,
+        }
+    )
 
 
 def project_read(project: Project, settings: Settings, docs: Documents) -> ev.ProjectRead:
