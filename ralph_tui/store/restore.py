@@ -2,8 +2,7 @@
 
 import os
 import shutil
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
@@ -12,7 +11,7 @@ from ralph_tui.store import project_dir
 from ralph_tui.store.backup.mirror import COPIED, copy_name, has_work, mirror_of, previous_of
 from ralph_tui.store.documents import multi_file_commit
 from ralph_tui.store.feature_choice import read_list
-from ralph_tui.store.io.files import explained, make_private, sync_directory, write_new
+from ralph_tui.store.io.files import explained, make_private, write_new
 from ralph_tui.store.layout import Layout, specs_folder
 from ralph_tui.store.lock import write_lock
 
@@ -20,8 +19,8 @@ from ralph_tui.store.lock import write_lock
 def restore_from_mirror(root: Path) -> tuple[str, ...]:
     """Restore the missing parts of a project's state; return the names of the restored files.
 
-    Existing files are kept. A missing `.ralph` is restored in one step or not at all. After a reset, the
-    documents are restored unless new ones were created since. The same applies to each feature.
+    Existing files are kept. The documents of a feature are restored in one step or not at all, also after a reset
+    unless new ones were created since.
     """
     layout = Layout(root.resolve())
     directory, previous = mirror_of(layout.root), previous_of(layout.root)
@@ -36,20 +35,16 @@ def restore_from_mirror(root: Path) -> tuple[str, ...]:
         features = (read_list(layout) or {}).get("features")
         names = sorted(filter(is_name, features)) if isinstance(features, dict) else ()
         layouts = [Layout(layout.root, name) for name in ("", *names)]
-        inside = {one: _copies_inside(one, directory) for one in layouts}
         restored: list[Path] = []
-        if not os.path.lexists(layout.dot):
-            restored += _restore_dot(
-                layout, {k: v for of in inside.values() for k, v in of.items()}
-            )
-            for one in filter(inside.get, layouts):
-                project_dir.make(one)
-        else:
-            with write_lock(layout):
-                multi_file_commit.finish(layout, lambda _: None)
-                for one in filter(_is_bare, layouts):
-                    restored += _restore_into(one, inside[one], previous)
-                _restore_journal(layout, layout.dot)
+        project_dir.make(layout)
+        with write_lock(layout):
+            multi_file_commit.finish(layout, lambda _: None)
+            # The plan without a name last: without it, every command asks for another restore.
+            for one in filter(_is_bare, reversed(layouts)):
+                restored += _restore_into(one, directory, previous)
+            journal = directory / layout.events.name
+            if journal.is_file() and not os.path.lexists(layout.events):
+                layout.events.symlink_to(journal)
         restored += _restore_outside(layouts, directory)
     if not restored:
         kept = (
@@ -69,14 +64,14 @@ def _is_bare(layout: Layout) -> bool:
 
 
 def _copies_inside(layout: Layout, directory: Path) -> dict[Path, Path]:
-    dot = layout.dot
-    paths = (path for path in map(layout.document, COPIED) if path.is_relative_to(dot))
+    paths = (path for path in map(layout.document, COPIED) if path.is_relative_to(layout.dot))
     copies = ((path, directory / copy_name(layout, path)) for path in paths)
     return {path: copy for path, copy in sorted(copies) if copy.is_file()}
 
 
-def _restore_into(layout: Layout, copies: Mapping[Path, Path], previous: Path) -> list[Path]:
+def _restore_into(layout: Layout, directory: Path, previous: Path) -> list[Path]:
     """Restore the missing documents of a feature, all or none."""
+    copies = _copies_inside(layout, directory)
     if not {layout.plan, layout.state} & copies.keys():
         copies = _copies_inside(layout, previous) or copies
     missing = [path for path in copies if not os.path.lexists(path)]
@@ -87,29 +82,6 @@ def _restore_into(layout: Layout, copies: Mapping[Path, Path], previous: Path) -
     writes = (multi_file_commit.Write(path, copies[path].read_bytes(), None) for path in missing)
     multi_file_commit.write(layout, tuple(writes), lambda _: None)
     return missing
-
-
-def _restore_journal(layout: Layout, target: Path) -> None:
-    journal, visible = mirror_of(layout.root) / layout.events.name, target / layout.events.name
-    if journal.is_file() and not os.path.lexists(visible):
-        visible.symlink_to(journal)
-
-
-def _restore_dot(layout: Layout, copies: Mapping[Path, Path]) -> list[Path]:
-    made = Path(tempfile.mkdtemp(prefix=".ralph-restoring-", dir=layout.root))
-    try:
-        for path, copy in copies.items():
-            target = made / path.relative_to(layout.dot)
-            make_private(target.parent, made)
-            target.write_bytes(copy.read_bytes())
-            target.chmod(0o600)
-        _restore_journal(layout, made)
-        made.rename(layout.dot)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
-    sync_directory(layout.root)
-    return list(copies)
 
 
 def _restore_outside(layouts: Sequence[Layout], directory: Path) -> list[Path]:

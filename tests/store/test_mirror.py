@@ -166,6 +166,7 @@ def test_a_restore_killed_at_any_call_is_finished_by_the_next(
                 restore_from_mirror(project.root)
         with contextlib.suppress(StoreError):  # it says that all is there
             restore_from_mirror(project.root)
+        assert not list(project.root.glob(".ralph-*"))
         assert Project(project.root).load() == before, f"killed at call {nth}"
         assert project.read_memory() == "hand-off\n"
         assert [spec.text for spec in project.read_specs()] == ["# What\n"]
