@@ -16,6 +16,7 @@ from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
 
 if TYPE_CHECKING:
     from ralph_tui.domain.plan.plan import Task
+    from ralph_tui.store.project import Documents
 
 
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+/-]{0,99}", re.ASCII)
@@ -43,16 +44,20 @@ def _root(context: typer.Context) -> Path | None:
         return None
 
 
-def _tasks(context: typer.Context) -> "tuple[Task, ...]":
-    from ralph_tui.store.summary import read_tasks
+def _documents(context: typer.Context) -> "Documents":
+    """Return the documents of the project; a file that cannot be read counts as empty."""
+    from ralph_tui.store.project import Documents, Project
 
     root = _root(context)
-    return read_tasks(root) if root else ()
+    try:
+        return Project(root).look() if root else Documents()
+    except RalphError:
+        return Documents()
 
 
 def _tasks_that(belongs: "Callable[[Task], bool]") -> Callable[[typer.Context, str], Offers]:
     def complete(context: typer.Context, incomplete: str) -> Offers:
-        found = ((task.id, task.title) for task in _tasks(context) if belongs(task))
+        found = ((task.id, task.title) for task in _documents(context).plan.tasks if belongs(task))
         return _offered(found, incomplete)
 
     return complete
@@ -65,10 +70,7 @@ held_tasks = _tasks_that(lambda task: task.is_held)
 
 
 def open_questions(context: typer.Context, incomplete: str) -> Offers:
-    from ralph_tui.store.summary import read_open_questions
-
-    root = _root(context)
-    asked = read_open_questions(root) if root else ()
+    asked = _documents(context).questions.open()
     return _offered(
         ((one.id, one.question.header or one.question.question) for one in asked), incomplete
     )

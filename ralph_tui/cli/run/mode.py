@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from ralph_tui.cli.project_lookup import (
     project_directory,
     start_directory,
 )
+from ralph_tui.domain.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -74,11 +76,11 @@ def open_project() -> int:
     from ralph_tui.tui.terminal.splash import splash
 
     with splash(project_directory()) as drawn:
-        root = find_project().root
+        project = find_project()
+        root = project.root
         if drawn is not None:
-            from ralph_tui.store.summary import read_tasks
-
-            drawn.show_tasks(root.name, read_tasks(root))
+            with suppress(StoreError):  # the screen tells what is wrong
+                drawn.show_tasks(root.name, project.look().plan.tasks)
         from ralph_tui.cli.composition import launch_project
         from ralph_tui.cli.run.background import background_starter
         from ralph_tui.engine.control.request import RunRequest
