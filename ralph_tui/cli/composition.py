@@ -53,9 +53,6 @@ def preview_services(root: Path, overrides: Mapping[str, object]) -> "RunService
 
 def import_agent() -> None:
     """Import the SDK, which takes seconds. The screen does this after its first paint."""
-    from ralph_tui.agent.lean_import import import_sdk
-
-    import_sdk()
     import ralph_tui.agent.agent  # noqa: F401  (only to load it)
 
 
