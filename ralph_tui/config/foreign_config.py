@@ -193,27 +193,9 @@ _REASONS = {
     "config.commit_message_file": "the message comes from git.message",
     "config.project_dir": "the project is where .ralph is",
     "config.patterns": "the check looks only at the README",
+    "config.prompt_file": "ralph's own prompt names the task and its checks; your instructions go into PROMPT_build.md",
 }
 """Why a part of a step has no counterpart."""
-
-_WORK_REASONS = {
-    **_REASONS,
-    "config.prompt_file": "ralph's own prompt names the task and its checks; your instructions go into PROMPT_build.md",
-    "max_retries": "a failed iteration is retried up to limits.max_attempts_per_task",
-    "retry_delay": "a failed iteration is retried at once",
-    "continue_on_error": "a failed iteration never ends the run on its own",
-    "circuit_breaker": "circuit_breaker watches the work of all iterations",
-    "enabled": "the work cannot be switched off",
-    "timeout": "the limit of the session is the limit of the iteration",
-}
-_COMMIT_REASONS = {
-    **_REASONS,
-    "timeout": "a commit has its own time limit",
-    "max_retries": "a commit is made once",
-    "retry_delay": "a commit is made once",
-    "continue_on_error": "a commit that is refused ends the run, with the task complete",
-    "circuit_breaker": "a commit has no breaker",
-}
 
 
 class _Step:
@@ -237,9 +219,11 @@ class _Step:
     def leave_out(self, part: str, why: str) -> None:
         self.made.leave_out(f"{self.place}.{part}", why)
 
-    def leave_out_rest(self, reasons: Mapping[str, str]) -> None:
+    def leave_out_rest(self, of_steps: str = _WIGGUM_UNKNOWN) -> None:
+        """Leave out what is left. `of_steps` says why for a part that other steps may have."""
         for part in self.rest:
-            self.leave_out(part, reasons.get(part, _WIGGUM_UNKNOWN))
+            own = part in _PARTS or part == "circuit_breaker"
+            self.leave_out(part, of_steps if own else _REASONS.get(part, _WIGGUM_UNKNOWN))
 
     def add(self, **settings: object) -> None:
         for part, (ours, translated) in _PARTS.items():
@@ -265,7 +249,7 @@ class _Step:
                 self.leave_out("circuit_breaker", str(error))
         chosen = {name: value for name, value in settings.items() if value is not None}
         self.made.steps[self.name] = {"type": self.kind, **chosen}
-        self.leave_out_rest(_REASONS)
+        self.leave_out_rest()
 
 
 def translate_wiggum(value: Mapping[str, object]) -> ForeignConfig:
@@ -342,7 +326,7 @@ def _translate_work(made: ForeignConfig, step: _Step) -> None:
             step.leave_out(part, str(error))
     if str(step.rest.get("enabled")).lower() == "true":
         step.take("enabled")
-    step.leave_out_rest(_WORK_REASONS)
+    step.leave_out_rest("the limits and the circuit_breaker of ralph's settings apply to the work")
 
 
 def _translate_commit(made: ForeignConfig, step: _Step) -> None:
@@ -363,4 +347,6 @@ def _translate_commit(made: ForeignConfig, step: _Step) -> None:
     elif message:
         ours = _PLACEHOLDER.sub(lambda match: _PLACEHOLDERS[match[1]], message)
         made.settings["git.message"] = ours
-    step.leave_out_rest(_COMMIT_REASONS)
+    step.leave_out_rest(
+        "a commit is made once; one that is refused ends the run, with the task complete"
+    )
