@@ -12,19 +12,19 @@ MOST_MODULES = 22
 """In one folder, without its door: about 20, and a command of its own is found sooner than one in a neighbor."""
 
 MOST_LINES = {
-    "ralph_tui/agent": 2_260,
+    "ralph_tui/agent": 2_183,
     "ralph_tui/cli": 6_909,
-    "ralph_tui/config": 1_997,
+    "ralph_tui/config": 1_983,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_600,
     "ralph_tui/engine": 20_525,
     "ralph_tui/guard": 6_504,
     "ralph_tui/interop": 3_202,
     "ralph_tui/present": 6_709,
-    "ralph_tui/store": 5_345,
+    "ralph_tui/store": 5_283,
     "ralph_tui/tui": 11_834,
     "ralph_tui/vcs": 1_137,
-    "tests": 46_977,
+    "tests": 46_928,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

@@ -4,7 +4,7 @@ import re
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from ralph_tui.agent.tls_check import ADVICE
+from ralph_tui.agent.address_check import ADVICE
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.formatting import FAILURES
 from ralph_tui.domain.outcomes import FailureClass

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ralph_tui.agent.tls_check import SECONDS, VARIABLE, by_proxy, require_tls
+from ralph_tui.agent.address_check import VARIABLE, check_address
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.sanitize import one_line
 
@@ -31,7 +30,6 @@ _UNREACHED = (
 )
 _DEFAULT_URL = "https://api.anthropic.com"
 _UNTRIED = (*CLOUD_VARIABLES, "CLAUDE_CODE_OAUTH_TOKEN")
-_BASE_URL_HINT = f"Correct {VARIABLE} or unset it. It comes from your environment."
 
 
 def login(environ: Mapping[str, str] = os.environ) -> str | None:
@@ -93,7 +91,6 @@ def try_login(environ: Mapping[str, str] = os.environ) -> str:
 
     check_login(environ)
     check_address(environ)
-    require_tls(environ)
     how = login(environ) or ""
     key = "" if how in _UNTRIED else _key(how, environ).strip()
     if not key:
@@ -122,32 +119,6 @@ def try_login(environ: Mapping[str, str] = os.environ) -> str:
         raise SetupError(
             f"{where} is not reached: {one_line(str(why), 100)}.", _UNREACHED
         ) from error
-
-
-def check_address(environ: Mapping[str, str] = os.environ) -> None:
-    """Refuse an address of the model that is none, or at which nothing listens. Blocks."""
-    url = environ.get(VARIABLE, "").strip()
-    if not url:
-        return
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
-    except ValueError:
-        parts, host, port = urlsplit(""), None, 0
-    if parts.scheme not in ("http", "https") or not host:
-        raise SetupError(f"{VARIABLE} is no web address: {one_line(url, 80)}", _BASE_URL_HINT)
-    if by_proxy(host, parts.scheme):
-        return
-    try:
-        socket.create_connection((host, port), SECONDS).close()
-    except ConnectionRefusedError as error:
-        where = f"{parts.scheme}://{host}:{port}"
-        raise SetupError(
-            f"Nothing listens at {where} ({VARIABLE}).",
-            f"Start the gateway there. {_BASE_URL_HINT}",
-        ) from error
-    except (OSError, UnicodeError):
-        return  # it may pass, so the run waits it out
 
 
 def rejected_login_hint(environ: Mapping[str, str]) -> str:

@@ -23,7 +23,7 @@ from claude_agent_sdk import (
 )
 from pydantic import JsonValue
 
-from ralph_tui.agent import tls_check
+from ralph_tui.agent import address_check
 from ralph_tui.agent.failures import exit_reason, failure, silence_failure
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.login import address_hint, rejected_login_hint
@@ -243,7 +243,7 @@ class ClaudeSession:
             message = await self._next_message(limit)
         except TimeoutError:
             self._lost = "it stopped responding"
-            problem, _ = await asyncio.to_thread(tls_check.tls_problem, self._environment)
+            problem, _ = await asyncio.to_thread(address_check.address_problem, self._environment)
             quiet = TurnEnded(failure=silence_failure(limit, problem))
             return [*self._translator.abandon(), quiet]
         if isinstance(message, str):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.agent.login import check_address, check_login, try_login
+from ralph_tui.agent.address_check import check_address
+from ralph_tui.agent.login import check_login, try_login
 from ralph_tui.domain.errors import SetupError
 from tests.cli.processes import inside
 from tests.harness.model import serving_in_thread

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import typer
 
-from ralph_tui.agent.login import check_address, check_login, login, try_login
+from ralph_tui.agent.address_check import check_address
+from ralph_tui.agent.login import check_login, login, try_login
 from ralph_tui.cli.console import no_screen, out
 from ralph_tui.cli.doctor.guard_layers import check_layers
 from ralph_tui.cli.doctor.preflight import (

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph_tui.agent.login import check_address, check_login
+from ralph_tui.agent.address_check import check_address
+from ralph_tui.agent.login import check_login
 from ralph_tui.domain.errors import RalphError, SetupError
 
 if TYPE_CHECKING:
@@ -120,13 +121,10 @@ def needs_uv(root: Path, settings: "Settings") -> bool:
 
 
 def check_machine(root: Path, settings: "Settings") -> None:
-    from ralph_tui.agent.tls_check import require_tls
-
     if needs_uv(root, settings):
         uv_version()
     check_login()
     check_address()
-    require_tls()
 
 
 def plan_of_another(root: Path) -> str:
