@@ -4,7 +4,7 @@ Notifications from the operating system only trigger a check. Changes are found 
 duplicate notifications, editors that rename over a file, and files created later need no special handling.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -13,38 +13,27 @@ from ralph_tui.store.io.wake_ups import wake_ups
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 
+_WATCHED = (
+    *("state", "plan", "injections", "config", "breaker", "budget", "questions", "steps"),
+    *("project", "specs", "memory", "active_memory"),
+)
+
 Signature = tuple[tuple[str, int, int, int], ...]
 
 
 def watch_project(project: Project) -> AsyncGenerator[frozenset[str], None]:
     """Yield the names of changed documents, from this call on until cancelled.
 
-    Call this before you load the documents, so that no change is missed in between. Names are `state`, `plan`,
-    `injections`, `config`, `breaker`, `budget`, `questions`, `steps`, `project`, `specs` and `memory`.
+    Call this before you load the documents, so that no change is missed in between.
     """
-    layout = project.layout
-    watched = {
-        "state": (layout.state,),
-        "plan": (layout.plan,),
-        "injections": (layout.injections,),
-        "config": (layout.config,),
-        "breaker": (layout.breaker,),
-        "budget": (layout.budget,),
-        "questions": (layout.questions,),
-        "steps": (layout.steps,),
-        "project": (layout.project,),
-        "specs": (layout.specs,),
-        "memory": (layout.memory, layout.active_memory),
-    }
-    return _changes(layout, watched, signatures(watched))
+    return _changes(project.layout, _signatures(project.layout))
 
 
 async def _changes(
-    layout: Layout, watched: Mapping[str, tuple[Path, ...]], known: dict[str, Signature]
+    layout: Layout, known: dict[str, Signature]
 ) -> AsyncGenerator[frozenset[str], None]:
     import asyncio
 
-    names = frozenset(path.name for paths in watched.values() for path in paths)
     # `.ralph` and `specs` are included so that their creation is noticed.
     above = (layout.dot,) if layout.feature else ()
     wakes = wake_ups(
@@ -52,27 +41,24 @@ async def _changes(
         layout.root,
         layout.specs,
         *above,
-        names=names | {layout.dot.name},
+        names=frozenset(layout.document(name).name for name in _WATCHED) | {layout.dot.name},
         suffix=".md",
     )
     async with aclosing(wakes):
         async for _ in wakes:
-            now = await asyncio.to_thread(signatures, watched)
-            changed = frozenset(name for name in watched if now[name] != known[name])
+            now = await asyncio.to_thread(_signatures, layout)
+            changed = frozenset(name for name in _WATCHED if now[name] != known[name])
             known = now
             if changed:
                 yield changed
 
 
-def signatures(watched: Mapping[str, tuple[Path, ...]]) -> dict[str, Signature]:
-    """Return a signature of each document's files, from their metadata. A directory represents its files."""
-    return {
-        name: tuple(entry for path in paths for entry in _signature(path))
-        for name, paths in watched.items()
-    }
+def _signatures(layout: Layout) -> dict[str, Signature]:
+    """Return a signature of each document, from its metadata. A directory represents its files."""
+    return {name: tuple(_signature(layout.document(name))) for name in _WATCHED}
 
 
-def _signature(path: Path) -> Signature:
+def _signature(path: Path) -> list[tuple[str, int, int, int]]:
     files = sorted(path.glob("*.md")) if path.is_dir() else [path]
     found = []
     for file in files:
@@ -80,4 +66,4 @@ def _signature(path: Path) -> Signature:
             found.append((file.name, *file_signature(file)))
         except OSError:
             continue
-    return tuple(found)
+    return found
