@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from ralph_tui.domain.documents.progress_log import WRITTEN
-from ralph_tui.store.backup.mirror import Mirror, has_work, set_aside
+from ralph_tui.store.backup.mirror import Mirror, copied_at, set_aside
 from ralph_tui.store.documents.multi_file_commit import Report
 from ralph_tui.store.io.files import explained
 from ralph_tui.store.io.rotation import older
@@ -98,7 +98,7 @@ def reset(layout: Layout, found: tuple[Path, ...], report: Report) -> bool:
                     path.unlink(missing_ok=True)
         if os.path.lexists(layout.project):
             return set_aside(layout)
-        is_kept = has_work(layout.root)
+        is_kept = copied_at(layout.root) is not None
         if is_kept:  # an empty copy must not replace the one from an earlier reset
             mirror.renew()
     return is_kept

@@ -8,7 +8,7 @@ from pathlib import Path
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.features import is_name
 from ralph_tui.store import project_dir
-from ralph_tui.store.backup.mirror import COPIED, copy_name, has_work, mirror_of, previous_of
+from ralph_tui.store.backup.mirror import COPIED, copied_at, copy_name, mirror_of, previous_of
 from ralph_tui.store.documents import multi_file_commit
 from ralph_tui.store.feature_choice import read_list
 from ralph_tui.store.io.files import explained, make_private, write_new
@@ -25,10 +25,10 @@ def restore_from_mirror(root: Path) -> tuple[str, ...]:
     layout = Layout(root.resolve())
     directory, previous = mirror_of(layout.root), previous_of(layout.root)
     with explained("restore", layout.dot):
-        if _is_bare(layout) and not has_work(layout.root) and previous.is_dir():
+        if _is_bare(layout) and copied_at(layout.root) is None and previous.is_dir():
             shutil.rmtree(directory, ignore_errors=True)
             previous.rename(directory)
-        if not has_work(layout.root):
+        if copied_at(layout.root) is None:
             raise StoreError(
                 f"There is no copy of the state of {layout.root}.", "Run `ralph init`."
             )

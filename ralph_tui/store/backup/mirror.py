@@ -34,10 +34,6 @@ KEPT_SECONDS = 30 * 24 * 3600
 
 ORIGIN = "project-path"
 HOLD = "agent.lock"
-
-_NO_COPIES = frozenset({ORIGIN, HOLD, "agent.json", "intent.json", "receipts.jsonl"})
-"""Ralph's own files beside the copies, with those of earlier versions."""
-
 PREVIOUS = ".previous"
 _NOTHING: Mapping[Path, bytes] = {}
 DOCUMENTS = ("state", "plan", "budget", "breaker", "questions", "steps", "project")
@@ -268,19 +264,6 @@ def set_aside(layout: Layout) -> bool:
 
 _KEPT_BY_RESET = frozenset({ORIGIN, ".ralph--config.yaml", "AGENTS.md"})
 """Files that are copied even without work by ralph, and that a reset keeps."""
-
-
-def has_work(root: Path) -> bool:
-    try:
-        with os.scandir(mirror_of(root)) as entries:
-            return any(
-                e.name not in _KEPT_BY_RESET | _NO_COPIES
-                and not e.name.startswith("events.jsonl")
-                and not e.name.endswith(".tmp")
-                for e in entries
-            )
-    except (OSError, StoreError):
-        return False
 
 
 def copied_at(root: Path) -> datetime | None:
