@@ -264,6 +264,7 @@ class JudgeTree(PlacedTree):
             path
             for path in sorted(paths)
             if self._is_environment(path)
+            and not (self.project / path / "CACHEDIR.TAG").exists()
             and not (path in self._environment and self._is_unchanged(self.project / path))
         )
 

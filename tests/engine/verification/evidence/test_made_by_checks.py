@@ -23,7 +23,7 @@ def test_what_a_check_creates_is_the_work_once_something_else_changes_it(tmp_pat
 
 
 def test_what_checks_build_is_not_what_others_wrote(tmp_path: Path) -> None:
-    write(tmp_path, {".gitignore": "target\ndist\n", "target/old.o": ""})
+    write(tmp_path, {".gitignore": "target\ndist\nc\n", "target/old.o": "", "c/CACHEDIR.TAG": ""})
     made, tree = MadeByChecks(tmp_path), JudgeTree(tmp_path)
     before = made.before(tree)
     write(tmp_path, {"target/app.o": ""})
