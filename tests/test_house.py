@@ -13,11 +13,11 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_183,
-    "ralph_tui/cli": 6_909,
+    "ralph_tui/cli": 6_908,
     "ralph_tui/config": 1_983,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_600,
-    "ralph_tui/engine": 20_525,
+    "ralph_tui/engine": 20_524,
     "ralph_tui/guard": 6_504,
     "ralph_tui/interop": 3_202,
     "ralph_tui/present": 6_709,

@@ -27,7 +27,7 @@ STATES: dict[str, tuple[str, Sequence[str]]] = {
     "cherry-pick": (f"{SETUP} git cherry-pick other", ("a cherry-pick is not finished",)),
     "detached": (f"{SETUP} git checkout -q --detach", ("HEAD is detached",)),
     "lock": (f"{SETUP} touch .git/index.lock", ("index.lock exists",)),
-    "dirty": (f"{SETUP} echo 4 >a.txt", ("1 file has uncommitted changes",)),
+    "dirty": (f"{SETUP} echo 4 >a.txt; >progress.txt; git add .", ("Uncommitted changes in 1",)),
     "worktree": (f"{SETUP} git worktree add -q w other; cd w; git merge -q main", (MERGE,)),
     "no commit": ("git init -q", ("no commit yet",)),
     "bare": ("git init -q --bare", ()),

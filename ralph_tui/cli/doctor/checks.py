@@ -16,7 +16,7 @@ import typer
 
 from ralph_tui.agent.address_check import check_address
 from ralph_tui.agent.login import check_login, login, try_login
-from ralph_tui.cli.console import no_screen, out
+from ralph_tui.cli.console import no_screen, note, out
 from ralph_tui.cli.doctor.guard_layers import check_layers
 from ralph_tui.cli.doctor.preflight import (
     KIND_WORDS,
@@ -93,6 +93,7 @@ def examine(start: Path, *, tries: bool = False) -> Iterator[Finding]:
     if settings is not None:
         yield from (told := [*checked("checks", _checks, place, settings)])
         if tries and all(one.ok or one.is_next for one in told):
+            note("Running each check of the project once.")
             yield from try_checks_of(place)
     yield from checked("plan", _plan, root)
     if root is not None:
@@ -330,9 +331,7 @@ def try_checks_of(root: Path) -> Iterator[Finding]:
         yield replace(found[commands[0]], text=f"{names}{text}")
     if tried.made:
         text = f"the checks wrote {shortlist(tried.made, 3)} in the project"
-        advice = (
-            "A run leaves such files out of its commits. Add them to .gitignore, or delete them."
-        )
+        advice = "Add them to .gitignore or delete them: a run that commits needs a clean start."
         yield Finding("made", ok=False, text=text, advice=advice, needed=False)
 
 

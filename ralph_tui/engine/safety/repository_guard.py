@@ -22,7 +22,7 @@ from ralph_tui.guard.repository.changes import (
 )
 from ralph_tui.guard.repository.watcher import RepositoryWatcher
 from ralph_tui.store.backup.document_hold import DocumentHold
-from ralph_tui.vcs.branches import in_progress
+from ralph_tui.vcs.branches import RALPH_FILES, in_progress
 from ralph_tui.vcs.git import Git, GitError
 
 
@@ -44,11 +44,9 @@ def repository_notices(root: Path) -> tuple[Notice, ...]:
     if "# branch.oid (initial)" in lines:
         text = "The repository has no commit yet, so the agent's changes cannot be told apart from yours."
         notices.append(Notice(text=text))
-    if changed := sum(line.startswith(("1 ", "2 ")) for line in lines):
-        has = "has" if changed == 1 else "have"
-        text = (
-            f"{plural(changed, 'file')} {has} uncommitted changes, which will mix with the agent's."
-        )
+    own = tuple(f" {name}" for name in RALPH_FILES)
+    if changed := sum(line.startswith(("1 ", "2 ")) and not line.endswith(own) for line in lines):
+        text = f"Uncommitted changes in {plural(changed, 'file')} will mix with the agent's."
         notices.append(Notice(text=text))
     return tuple(notices)
 
