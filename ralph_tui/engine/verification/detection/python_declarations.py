@@ -120,7 +120,7 @@ class PythonProject:
         return "uv" if self.broken else "pip" if is_python else ""
 
     def declared_manager(self) -> PythonManager:
-        if self.workspace is not None:
+        if PYPROJECT in self.names and workspace_above(self.files):
             return "uv"
         evident = {*self.names, str(table(self.pyproject, "build-system").get("build-backend"))}
         for dotted in (one for _, signs in _MANAGED for one in signs if one.startswith("tool.")):
@@ -184,7 +184,7 @@ class PythonProject:
         declared = [*declared_places(self.pyproject, self.run), *self._requirement_places()]
         declared += self._tox_places()
         found = [*venvs, *declared] if self.venv else [*declared, *venvs]
-        return (*found, *self._workspace_places())
+        return tuple(found)
 
     def place_of(self, tool: str) -> ToolPlace | None:
         return next((place for place in self.places if tool in place.tools), None)
@@ -223,21 +223,6 @@ class PythonProject:
             elif text and text[0] not in "#-":
                 found |= _tools([text])
         return frozenset(found)
-
-    @cached_property
-    def workspace(self) -> str | None:
-        if PYPROJECT not in self.names or table(self.pyproject, "tool", "uv", "workspace"):
-            return None
-        return workspace_above(self.files)
-
-    def _workspace_places(self) -> Iterator[ToolPlace]:
-        if self.workspace is None:
-            return
-        root = read_toml(self.files.read(f"{self.workspace}/{PYPROJECT}")) or {}
-        # A member does not get the root's groups by default; --all-packages adds them.
-        run = f"uv run --project {self.workspace} --all-packages"
-        for place in declared_places(root, run):
-            yield place._replace(file=f"{self.workspace}/{PYPROJECT}")
 
 
 def workspace_above(files: DirectoryFiles) -> str | None:

@@ -32,9 +32,7 @@ _WORD = re.compile(r"[\w@%+./-]+")
 _TOOLING = re.compile(r"(^|/)(scripts?|tools?|hack|\.?ci|dev)/")
 """Directories of programs that serve the development of a project."""
 
-_INCLUDE = re.compile(r"^(?:-?s?include|import\??)[ \t]+([^\n#]+)", re.MULTILINE)
 _PHONY = re.compile(r"^\.PHONY[ \t]*:([^\n]*(?:\\\n[^\n]*)*)", re.MULTILINE)
-_DOTENV = re.compile(r"^set[ \t]+dotenv-load\b(?![ \t]*:=[ \t]*false)", re.MULTILINE)
 _MOST_DEPTH = 3
 _MOST_WORDS = 1_000
 _COMMAND = re.compile(r"`([\w./-][^`\n]*)`")
@@ -47,8 +45,6 @@ class CheckInputs:
         """Collect the inputs of `commands`; a file that `task_text` names may be the work itself."""
         self._root, self._task_text = root, task_text
         self.named: dict[str, None] = {}
-        self.included: set[str] = set()
-        """Files that recipes include, whether they exist or not."""
         for command in commands:
             self._piped = piped_words(command)
             read: dict[str, None] = {}
@@ -114,7 +110,6 @@ class CheckInputs:
     def _started_by(self, place: str, program: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         where, text = _recipe_file(self._root, place, program)
         if text:
-            self.included |= set(_included(where, text))
             for _, lines in _recipes_run(text, program, follow=True):
                 yield from ((where, line) for line in lines)
             return
@@ -204,14 +199,6 @@ def _recipe_file(root: Path, place: str, program: Sequence[str]) -> tuple[str, s
     files = RECIPE_FILES.get(_kind_of_recipes(program[0]), ()) if program else ()
     text = next((text for file in files if (text := read_start(root / where / file))), "")
     return where if files else place, text
-
-
-def _included(place: str, text: str) -> Iterator[str]:
-    for names in _INCLUDE.findall(text):
-        for name in names.replace('"', " ").replace("'", " ").split():
-            yield os.path.normpath(str(PurePosixPath(place, name)))
-    if _DOTENV.search(text):
-        yield os.path.normpath(str(PurePosixPath(place, ".env")))
 
 
 def _inside(root: Path, word: str) -> str:

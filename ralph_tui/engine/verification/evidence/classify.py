@@ -17,6 +17,7 @@ from ralph_tui.engine.verification.evidence.check_names import (
     is_recipe,
     is_settings,
     is_test_file,
+    names_check,
 )
 from ralph_tui.engine.verification.evidence.settings_parts import controlling_part
 from ralph_tui.engine.verification.evidence.tests_inside import (
@@ -132,7 +133,6 @@ class Context:
         inputs: Files that the check commands run or read, relative to the project.
         named_by: Returns the files of the trusted base that name a path.
         hidden: The modules that a new module of the same name would hide.
-        compiled: The names of removed and of new sources, which a build may list, and of their objects.
         imported: Returns whether the product imports a source.
     """
 
@@ -141,7 +141,6 @@ class Context:
     touches: tuple[str, ...] = ()
     named_by: Callable[[str], tuple[str, ...]] = lambda _: ()
     hidden: Collection[str] = ()
-    compiled: tuple[Collection[str], Collection[str]] = ((), ())
     imported: Callable[[str], bool] = lambda _: False
 
     def is_check(self, path: str, content: bytes = b"") -> bool:
@@ -253,7 +252,7 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
     if settings or hidden:
         before, after = (controlling_part(name, one or b"", old or b"") for one in (old, new))
         free = (before, after) != (old or b"", new or b"")
-        if old and new and _with_lists(old, new, context.compiled) == new:
+        if old and new and _with_lists(old, new) == new:
             return ""
         only_free = free and (before or b"{}") == (after or b"{}")  # names, versions, dependencies
         return "" if only_free else "steers a tool"
@@ -268,17 +267,16 @@ _COMPILED_SOURCE = r"(?<![\w./+-])[\w./+-]+\.(?:c|cc|cpp|cxx|h|hpp|m|mm|f90|o)\b
 _SOURCES = re.compile(rf"{_COMPILED_SOURCE}(?:[\s\\]+{_COMPILED_SOURCE})*")
 
 
-def _with_lists(old: bytes, new: bytes, compiled: tuple[Collection[str], Collection[str]]) -> bytes:
-    """Return the old content of a build recipe with the lists of the new one that differ in moved sources only."""
+def _with_lists(old: bytes, new: bytes) -> bytes:
+    """Return the old content of a build recipe with the lists of sources of the new one, if these have the same tests."""
     lists = iter(_SOURCES.findall(new.decode("utf-8", "replace")))
 
-    def kept(text: str, moved: Collection[str]) -> list[str]:
-        words = re.findall(_COMPILED_SOURCE, text)
-        return [word for word in words if word.rpartition("/")[2] not in moved]
+    def tests(text: str) -> list[str]:
+        return [word for word in re.findall(_COMPILED_SOURCE, text) if names_check(word)]
 
     def listed(match: re.Match[str]) -> str:
         now = next(lists, match[0])
-        return now if kept(now, compiled[1]) == kept(match[0], compiled[0]) else match[0]
+        return now if tests(now) == tests(match[0]) else match[0]
 
     return _SOURCES.sub(listed, old.decode("utf-8", "replace")).encode()
 
@@ -332,15 +330,12 @@ def same_meaning(path: str, old: bytes, new: bytes) -> bool:
 # What the judge tree holds.
 
 
-def judged_content(
-    path: str, side: Side, old: bytes | None, new: bytes | None, context: Context | None = None
-) -> bytes | None:
+def judged_content(path: str, side: Side, old: bytes | None, new: bytes | None) -> bytes | None:
     """Return the content that a changed file has in the judge tree; None if it is not there."""
     if side is Side.IGNORED:
         return new
     if side is Side.PRODUCT:
         return with_base_tests(path, old, new)
-    name, compiled = path.rpartition("/")[2], (context or Context()).compiled
-    if old and new and any(compiled) and not is_source(name):
-        old = _with_lists(old, new, compiled)
+    if old and new and (is_settings(path) or is_recipe(path.rpartition("/")[2])):
+        return _with_lists(old, new)
     return old

@@ -48,7 +48,6 @@ from ralph_tui.store.export_records import followed_names
 from ralph_tui.vcs.snapshots import Content, Difference, SnapshotStore
 
 _REF = "refs/trusted/"
-_COMPILED = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".m", ".mm", ".f90"})
 _NODE_LOCKS = ("package-lock.json", "yarn.lock", "pnpm-lock.yaml")
 
 
@@ -368,8 +367,6 @@ class TrustedBase:
         product: dict[str, Content | None] = {}
         tests_inside = False
         differences = self.trees.differences(base, claim) if base != claim else ()
-        gone, added = ([one.path for one in differences if one[side] is None] for side in (2, 1))
-        context = replace(context, compiled=(_listed(gone, context), _listed(added, context)))
         texts = self._read(differences)
         modules = _modules(differences, texts)
         since = self.trees.differences(self.claimed, claim) if self.claimed else ()
@@ -391,7 +388,7 @@ class TrustedBase:
                     suppressions=new_suppressions(old, new),
                 )
             )
-            content = judged_content(one.path, side, old, new, context)
+            content = judged_content(one.path, side, old, new)
             if side is Side.PRODUCT:
                 product[one.path] = one.old
                 tested = with_new_tests(one.path, old, new, modules)
@@ -454,7 +451,7 @@ class TrustedBase:
         known = {*self._record.inputs}
         # A program that a criterion runs and that did not exist is the work, unless its name says that it checks.
         started = {p for p in inputs.named if p in self.contents(base) or names_check(p)}
-        own = Context(inputs={*started, *known, *inputs.included})
+        own = Context(inputs={*started, *known})
 
         def is_imported(path: str) -> bool:
             parts = PurePosixPath(path.partition(".")[0]).parts
@@ -533,10 +530,3 @@ def _modules(differences: Iterable[Difference], texts: Mapping[str, bytes]) -> s
     for path, *sides, _, _ in differences:
         found |= {*new_modules(path, *(os.fsdecode(texts[c.object]) if c else "" for c in sides))}
     return found
-
-
-def _listed(paths: Iterable[str], context: Context) -> frozenset[str]:
-    """Return the names under which a build lists compiled sources of the product."""
-    own = (PurePosixPath(path) for path in paths if not context.is_check(path, b"x"))
-    compiled = [path for path in own if path.suffix in _COMPILED]
-    return frozenset(name for one in compiled for name in (one.name, f"{one.stem}.o"))

@@ -26,7 +26,6 @@ CONTEXT = Context(
     }.get(path, ()),
     hidden={"json", "requests"},
 )
-BUILDS = Context(compiled=({"one.c"}, {"add.c", "add.o", "sum.c", "max.c"}))
 
 
 def base_of(line: Line, root: Path) -> bytes | None:
@@ -39,11 +38,11 @@ def side(line: Line, old: bytes | None, new: bytes, context: Context | None = CO
     return f"{found.side}: {found.reason}"
 
 
-def judged(line: Line, root: Path, context: Context | None = None) -> Iterator[str]:
+def judged(line: Line, root: Path) -> Iterator[str]:
     old = base_of(line, root)
-    yield side(line, old, line.data, context)
-    found = classify(line.name, old, line.data, context).side
-    yield from shown(judged_content(line.name, found, old, line.data, context))
+    yield side(line, old, line.data, None)
+    found = classify(line.name, old, line.data).side
+    yield from shown(judged_content(line.name, found, old, line.data))
 
 
 def shown(content: bytes | None) -> list[str]:
@@ -62,7 +61,6 @@ VERBS: dict[str, Verb] = {
     "uses": lambda line, _: side(line, b"x = 0\n", line.data),
     "becomes": lambda line, root: side(line, base_of(line, root), line.data, None),
     "judged": judged,
-    "build": lambda line, root: judged(line, root, BUILDS),
     "based": lambda line, root: shown(
         with_new_tests(line.name, base_of(line, root), line.data, {"sum"})
     ),
