@@ -35,7 +35,6 @@ from ralph_tui.engine.verification.detection.named_tasks import (
 from ralph_tui.engine.verification.detection.python_declarations import (
     PYPROJECT,
     PythonProject,
-    read_ini,
     table,
 )
 from ralph_tui.store.backup.check_store import REQUIRED, CheckStore, RequiredChecks, missing
@@ -106,6 +105,11 @@ _PYTEST_PLUGINS = {
 }  # fmt: skip
 """Words of pytest's settings, and the plugins without which it refuses them."""
 
+_MYPY_FILES = re.compile(
+    r"^\[(?:tool\.)?mypy\]\s*\n(?:(?!\[)[^\n]*\n)*?(?:files|packages|modules)\s*=", re.MULTILINE
+)
+_PYTEST_SETTINGS = (PYPROJECT, "pytest.ini", "setup.cfg", "tox.ini")
+_OF_PYTEST = re.compile(r"^\[(?:tool[.:])?pytest\b", re.MULTILINE)
 _PYTHON_TEST_FILE = re.compile(r"test.*\.py")
 _UNITTEST = re.compile(r"^\s*(?:import|from) unittest\b", re.MULTILINE)
 _PYTEST = re.compile(r"^(?:async )?def test_|^class Test\w*(?:\(\))?:", re.MULTILINE)
@@ -270,40 +274,29 @@ def _python_checks(project: PythonProject) -> list[CheckCommand]:
     if not project.manager:
         return []
     found = []
+    mypy = "".join(map(project.files.read, ("mypy.ini", ".mypy.ini", "setup.cfg", PYPROJECT)))
     for kind, tools in _PYTHON_TOOLS.items():
         for tool, line in tools:
             place = project.place_of(tool)
             # What a person left out of their environment is no check of theirs, but tests are always needed.
             if place and (kind is CheckKind.TESTS or place.run.startswith(project.venv)):
-                own = "mypy" if tool == "mypy" and _names_files_for_mypy(project) else line
+                own = "mypy" if line == "mypy ." and _MYPY_FILES.search(mypy) else line
                 found.append(check(kind, f"{place.run} {own}", tool, place.file, place.part))
     found += _undeclared_tests(project)
     return sorted(found, key=lambda one: not one.command.startswith(project.venv))
-
-
-def _names_files_for_mypy(project: PythonProject) -> bool:
-    options = set(table(project.pyproject, "tool", "mypy"))
-    ini = read_ini(project.files.read("mypy.ini") or project.files.read(".mypy.ini"))
-    for parser in (ini, project.setup_cfg):
-        options |= set(parser.options("mypy")) if parser.has_section("mypy") else set()
-    return not options.isdisjoint({"files", "packages", "modules"})
 
 
 def _undeclared_tests(project: PythonProject) -> Iterator[CheckCommand]:
     """Yield the commands for tests whose tool is not declared."""
     tests = partial(check, CheckKind.TESTS)
     files, through_uv = project.files, project.run.startswith("uv run")
-    settings = "".join(map(files.read, (PYPROJECT, "pytest.ini", "setup.cfg", "tox.ini")))
+    settings = "".join(map(files.read, _PYTEST_SETTINGS))
     needed = ["pytest", *(name for word, name in _PYTEST_PLUGINS.items() if word in settings)]
     options = "".join(f" --with {name}" for name in needed) if through_uv else ""
     pytest = f"{project.run}{options} pytest"
-    for file, part, there in (
-        (PYPROJECT, "[tool.pytest.ini_options]", bool(table(project.pyproject, "tool", "pytest"))),
-        ("pytest.ini", "", "pytest.ini" in project.names),
-        ("setup.cfg", "[tool:pytest]", project.setup_cfg.has_section("tool:pytest")),
-    ):
-        if there and through_uv:
-            yield tests(pytest, "pytest", file, part)
+    own = (one for one in _PYTEST_SETTINGS if _OF_PYTEST.search(files.read(one)))
+    if through_uv and (file := next(own, "")):
+        yield tests(pytest, "pytest", file)
     if "django" in (files.read("manage.py")):
         yield tests(f"{project.python} manage.py test", "django", "manage.py")
     # Functions, and classes without a base, are found by pytest only.

@@ -6,7 +6,6 @@ import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from posixpath import dirname, join, normpath
 from typing import NamedTuple
 
 from ralph_tui.domain.verification.check_commands import PythonManager
@@ -15,7 +14,6 @@ from ralph_tui.engine.verification.detection.directory_files import DirectoryFil
 PYPROJECT = "pyproject.toml"
 ISOLATED = "uv run --isolated"
 """Leaves no uv.lock and no .venv in a project whose tool is not uv."""
-INCLUDE_DEPTH = 3
 WORKSPACE_LEVELS = 3
 """The number of parent directories in which the root of a uv workspace is searched."""
 
@@ -48,7 +46,6 @@ _REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.txt", re.IGNO
 _NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _NEEDED = re.compile(r"install_requires|ext_modules|setup_requires|package_dir")
-_INCLUDE = re.compile(r"(?:-r|--requirement)[ =]*(\S+)")
 
 
 class ToolPlace(NamedTuple):
@@ -196,7 +193,7 @@ class PythonProject:
         for path in sorted(found, key=_rank_of_requirements):
             option = f"--with-requirements {shlex.quote(path)}"
             run = self._uv_run if option in self._uv_run else f"{self._uv_run} {option}"
-            yield ToolPlace(self._required(path, INCLUDE_DEPTH), run, path)
+            yield ToolPlace(_tools(self.files.read(path).splitlines()), run, path)
 
     @property
     def _uv_run(self) -> str:
@@ -212,17 +209,6 @@ class PythonProject:
         needs = "".join(f" --extra {one}" for one in extras if one in known)
         needs += "".join(f" --with {shlex.quote(one)}" for one in plain)
         yield ToolPlace(_tools(plain), self._uv_run + needs, "tox.ini", "[testenv] deps")
-
-    def _required(self, path: str, depth: int) -> frozenset[str]:
-        found: set[str] = set()
-        for line in (self.files.read(path)).splitlines():
-            text = line.partition(" #")[0].strip()
-            include = _INCLUDE.match(text)
-            if include and depth:
-                found |= self._required(normpath(join(dirname(path), include[1])), depth - 1)
-            elif text and text[0] not in "#-":
-                found |= _tools([text])
-        return frozenset(found)
 
 
 def workspace_above(files: DirectoryFiles) -> str | None:
@@ -244,27 +230,15 @@ def declared_places(data: Mapping[str, object], run: str) -> Iterator[ToolPlace]
             yield ToolPlace(_tools(table(data, *path).get(last)), run, PYPROJECT, part)
             continue
         groups = table(data, *path, last)
-        named = table(data, "tool", "uv").get("default-groups", ["dev"])
-        default = named if last == "dependency-groups" else ()
-        free = set(groups if default == "all" else default if isinstance(default, list) else ())
+        own_default = "default-groups" in table(data, "tool", "uv")
+        free = {"dev"} if last == "dependency-groups" and not own_default else set[str]()
         for name in sorted(groups, key=lambda name: (name not in free, _rank(name))):
             if _PLAIN_NAME.fullmatch(name):
                 inner = table(groups, name).get(below.removeprefix("."))
-                tools = _tools(inner) if below else _group(groups, name)
+                tools = _tools(inner if below else groups[name])
                 own = needs.format(name)
                 start = run + own if run.startswith("uv run") and name not in free else run
                 yield ToolPlace(tools, start, PYPROJECT, part.format(name))
-
-
-def _group(
-    groups: Mapping[str, object], name: str, seen: frozenset[str] = frozenset()
-) -> frozenset[str]:
-    listed = groups.get(name)
-    if name in seen or not isinstance(listed, list):
-        return _tools(listed)
-    included = (one.get("include-group") for one in listed if isinstance(one, dict))
-    inner = (_group(groups, str(other), seen | {name}) for other in included)
-    return _tools(listed).union(*inner)
 
 
 def _rank(name: str) -> tuple[int, str]:

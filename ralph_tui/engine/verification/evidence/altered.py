@@ -48,10 +48,10 @@ class Altered(NamedTuple):
         return [self.base.contents(one) for one in (self.inspection.base, self.inspection.claim)]
 
     def without_marks(self, changed: Mapping[str, Content | None]) -> dict[str, Content]:
-        """Return the files with new suppression marks, without them; `changed` are contents in place of the claim's."""
+        """Return the changed files with new suppression marks, without them; `changed` are contents in place of the claim's."""
         old, new = self._contents
         found: dict[str, Content] = {}
-        for path in (change.path for change in self.inspection.suppressing):
+        for path in (change.path for change in self.inspection.changes):
             if held := changed.get(path, new.get(path)):
                 before = self.base.read(old[path]) if path in old else b""
                 kept = self.base.trees.put(

@@ -41,19 +41,17 @@ def suppressions(text: str) -> Counter[str]:
     return Counter(mark.lower() for mark in SUPPRESSION.findall(text))
 
 
-def new_suppressions(old: bytes | None, new: bytes | None) -> int:
-    before, after = (suppressions((one or b"").decode("utf-8", "replace")) for one in (old, new))
-    return (after - before).total() + bool(old and new and with_old_types(old, new) != new)
-
-
 _OPENING = re.compile(r"(?:/\*+|//+|#+|<!--|--|;+|%+)\s*$")
 
 
 def without_new_marks(old: bytes, new: bytes) -> bytes:
     """Return the content without new marks that silence a check, and without the rest of their lines."""
-    known = Counter(line.strip() for line in old.decode("utf-8", "replace").splitlines())
+    before, after = os.fsdecode(old), os.fsdecode(with_old_types(old, new))
+    if not suppressions(after) - suppressions(before):
+        return os.fsencode(after)
+    known = Counter(line.strip() for line in before.splitlines())
     kept = []
-    for line in with_old_types(old, new).decode("utf-8", "replace").splitlines(keepends=True):
+    for line in after.splitlines(keepends=True):
         mark = SUPPRESSION.search(line)
         if mark is None or known[line.strip()]:
             kept.append(line)
@@ -64,7 +62,7 @@ def without_new_marks(old: bytes, new: bytes) -> bytes:
         end = line[len(line.rstrip("\r\n")) :]
         cut = f"{_OPENING.sub('', line[: mark.start()]).rstrip()}{end}"
         kept.append(stricter if stricter != line else cut)
-    return "".join(kept).encode()
+    return os.fsencode("".join(kept))
 
 
 _STRICTER = (

@@ -33,7 +33,6 @@ from ralph_tui.engine.verification.evidence.classify import (
     Side,
     classify,
     judged_content,
-    new_suppressions,
 )
 from ralph_tui.engine.verification.evidence.installed_packages import (
     changed_packages,
@@ -59,8 +58,6 @@ class ChangedFile(Model):
     side: Side
     reason: str
     """Why the file is on its side, as a part of a sentence."""
-    suppressions: int = 0
-    """New marks that silence a check."""
 
     @property
     def text(self) -> str:
@@ -119,10 +116,6 @@ class Inspection(Model):
     @staticmethod
     def only_adds(change: ChangedFile) -> bool:
         return change.kind == "new" and is_test_file(change.path)
-
-    @property
-    def suppressing(self) -> tuple[ChangedFile, ...]:
-        return tuple(change for change in self.changes if change.suppressions)
 
 
 class TrustedBase:
@@ -385,7 +378,6 @@ class TrustedBase:
                     kind="new" if one.old is None else "deleted" if one.new is None else "changed",
                     side=side,
                     reason=reason,
-                    suppressions=new_suppressions(old, new),
                 )
             )
             content = judged_content(one.path, side, old, new)

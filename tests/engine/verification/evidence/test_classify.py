@@ -10,7 +10,6 @@ from ralph_tui.engine.verification.evidence.classify import (
     Context,
     classify,
     judged_content,
-    new_suppressions,
     without_new_marks,
 )
 from ralph_tui.engine.verification.evidence.tests_inside import with_new_tests
@@ -51,8 +50,7 @@ def shown(content: bytes | None) -> list[str]:
 
 def marks(line: Line, root: Path) -> list[str]:
     old = base_of(line, root) or b""
-    clean = without_new_marks(old, line.data)
-    return [f"{new_suppressions(old, line.data)} new", *shown(clean)]
+    return shown(without_new_marks(old, line.data))
 
 
 VERBS: dict[str, Verb] = {
