@@ -36,11 +36,7 @@ class UsageMeter:
     def __init__(
         self, spent: CostMeter, limits: CostLimits, budget: ContextBudget, *, follow_model: bool
     ) -> None:
-        """Start from the costs in `spent`.
-
-        Args:
-            follow_model: Whether to replace the capacity by the model's own context window.
-        """
+        """Start from the costs in `spent`; with `follow_model`, the capacity becomes the model's own context window."""
         self._spent = spent.next_iteration()
         self._follow_model = follow_model
         self.limits = limits

@@ -247,13 +247,7 @@ class TaskCommits:
         guard: RepositoryGuard,
         hooks: HookSandbox,
     ) -> None:
-        """Prepare the commits of a run; nothing is done before `begin`.
-
-        Args:
-            place: Determines the branch; has the git settings.
-            run_id: The run's id, for the trailers.
-            guard: Checks the repository, and must know ralph's own commits.
-        """
+        """Prepare the commits of a run; nothing is done before `begin`. The run's id is for the trailers."""
         self._project_state = project_state
         self._place = place
         self._emit = emit

@@ -36,11 +36,7 @@ def archive_finished(project: Project, now: datetime) -> ArchiveSummary | None:
 
 
 def archive_by_hand(project: Project, now: datetime, *, complete: bool = False) -> ArchiveSummary:
-    """Archive the plan, or only its complete tasks, while holding the loop's lock. Blocks.
-
-    Args:
-        complete: Whether to archive only the complete tasks and remove them from the plan.
-    """
+    """Archive the plan, or only its complete tasks, while holding the loop's lock. Blocks."""
     lock = LoopLock(project.layout)
     lock.acquire("archive")
     try:

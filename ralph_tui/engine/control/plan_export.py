@@ -54,15 +54,7 @@ class _Target(NamedTuple):
 def export_plan(
     project: Project, given: str, form: str = "", *, follow: bool = False, by_setting: bool = False
 ) -> Exported:
-    """Write the plan's state into a file. Blocks.
-
-    Args:
-        form: The format; required for a new file.
-        follow: Whether to keep the file current from now on.
-
-    Raises:
-        RalphError: The file cannot be written, or no task of the plan was imported from it; it is unchanged.
-    """
+    """Write the plan's state into a file, and keep it current with `follow`; a new file needs a format. Blocks."""
     plan = project.load().plan
     with write_lock(project.layout):
         followed = read_followed(project.layout)

@@ -58,11 +58,7 @@ class Undo:
         self._committer = Committer(project.root, None)
 
     def preview(self, wanted: str) -> UndoPreview:
-        """Return what an undo would change; nothing is changed yet.
-
-        Args:
-            wanted: A task's id, or the number of an iteration.
-        """
+        """Return what undoing `wanted`, a task by its id or an iteration by its number, would change."""
         self._require_no_loop()
         docs = self._project.load()
         current = self._store.take()
@@ -101,11 +97,7 @@ class Undo:
         shown: UndoPreview,
         follow: FollowPlan = lambda _: None,
     ) -> Undone:
-        """Restore the files, commit the undo if the work was committed, and queue the task again.
-
-        Args:
-            follow: Receives the new plan, to update other files with it.
-        """
+        """Restore the files, commit the undo if the work was committed, and queue the task again in the plan for `follow`."""
         layout = self._project.layout
         with write_lock(layout):  # prevents a loop from starting meanwhile
             self._require_no_loop()

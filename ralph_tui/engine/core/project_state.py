@@ -144,12 +144,7 @@ class ProjectState:
     async def record_usage(
         self, costs: CostMeter, context: ContextBudget, *, tokens: int, requests: int, now: datetime
     ) -> None:
-        """Write costs, context usage, tokens and requests to disk.
-
-        Args:
-            costs: The costs so far, in US dollars.
-            now: When the requests were made, in UTC.
-        """
+        """Write costs (in US dollars), context usage, tokens and requests to disk."""
 
         def change(docs: Documents) -> Documents:
             state = docs.state

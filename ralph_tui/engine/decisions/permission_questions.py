@@ -32,12 +32,7 @@ HOST_BLOCKED = (
 def permission_of(
     call: ToolCall, verdict: Verdict | None, *, asked: str, said: str, check: bool = False
 ) -> Permission:
-    """Return the permission to ask for.
-
-    Args:
-        verdict: The guard's verdict, if it is why the person is asked.
-        check: Whether the gate runs the command, not the agent.
-    """
+    """Return the permission to ask for; `verdict` is the guard's if it asks, and `check` means that the gate runs the command."""
     argument = argument_of(call)
     asked = inert(asked)
     listed = verdict is not None and said in ("", verdict.message)

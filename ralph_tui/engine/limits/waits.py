@@ -57,12 +57,7 @@ async def wait_until(
     *,
     ends: Callable[[StopMode], bool] = lambda stop: stop is not StopMode.NONE,
 ) -> str:
-    """Wait, report the wait, and return why it ended.
-
-    Args:
-        until: When the wait is over, in UTC.
-        ends: Returns whether a requested stop ends the wait.
-    """
+    """Wait, report the wait, and return why it ended; a requested stop does only if `ends` says so."""
     run.emit(ev.LimitWait(until=until, message=message))
     why = "interrupted"
     try:

@@ -280,11 +280,7 @@ class BuildLoop:
         return end
 
     async def _begin(self, task_id: str) -> tuple[Task, int, tuple[Injection, ...]] | None:
-        """Mark the task in progress, count the iteration and take the pending guidance.
-
-        Returns:
-            The task, the iteration's number and the guidance, or None if this task is no longer the next.
-        """
+        """Mark the task in progress, count the iteration and take the guidance; None if the task is no longer the next."""
 
         def start(docs: Documents) -> Documents | None:
             task = docs.plan.get_next_task()  # read under the lock, so that no edit is overlooked

@@ -35,12 +35,7 @@ WITHOUT_DEPENDENCIES = "\nLeave `dependencies` empty in every task: the person w
 def prompt_of_task(
     project: Project, docs: Documents, known: PromptParts, own: OwnPrompt | None
 ) -> tuple[str, ActiveMemory]:
-    """Return the prompt of an iteration, and the memory in it.
-
-    Args:
-        known: What the loop knows of the task; the project's files complete it.
-        own: The person's template for this run, which overrides the project's; None for no override.
-    """
+    """Return the prompt of an iteration, and the memory in it; the person's `own` template overrides the project's."""
     memory = memory_for(project, docs, known.task)
     specs = project.read_specs()
     files = {

@@ -178,11 +178,6 @@ async def take_tasks(
     """Put the model's tasks into the plan, all or none; return why they are refused.
 
     The approval becomes pending at once, so that a crash cannot let the plan be built unseen.
-
-    Args:
-        replaces: Whether the open tasks go.
-        new: What is new in the plan, for the person who approves it.
-        problems: Returns more reasons to refuse the tasks.
     """
     rules = await asyncio.to_thread(run.gate.rules)
     tasks = tuple(Task.model_validate(task.model_dump()) for task in given)

@@ -229,11 +229,7 @@ def system_prompt(
     rules: str = "",
     specs: str = "specs",
 ) -> str:
-    """Return the text to append to the system prompt: the rules of the phase and the project's CLAUDE.md.
-
-    Args:
-        rules: A template that replaces the rules of the phase; empty for none.
-    """
+    """Return the text to append to the system prompt: the rules of the phase, or `rules`, and the project's CLAUDE.md."""
     rules = (rules or builtin_template(_SYSTEM[phase])).strip()
     known = _EVERY_READING_GIT if EVERY_READING in git else ", ".join(git)
     rules = rules.replace("{{git}}", known or "no commands")

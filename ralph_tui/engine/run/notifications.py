@@ -95,11 +95,7 @@ class Webhook:
 
 
 def webhook_of(written: str, environ: Mapping[str, str]) -> Webhook | None:
-    """Return the webhook of the settings; None if there is none.
-
-    Args:
-        written: The setting, in which `${NAME}` is a variable.
-    """
+    """Return the webhook of the setting, in which `${NAME}` is a variable; None if there is none."""
     if not written:
         return None
 

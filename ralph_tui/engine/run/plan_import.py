@@ -209,11 +209,7 @@ def _reopened(plan: ImplementationPlan, failed: set[str]) -> ImplementationPlan:
 def choose(
     files: Sequence[LoadedFile], given: str, form: str = ""
 ) -> tuple[Sequence[LoadedFile], Importer]:
-    """Return the files to read, and the importer that reads them.
-
-    Args:
-        files: The named file, or the files of a directory.
-    """
+    """Return the files to read, of those that were named or in a directory, and the importer that reads them."""
     if len(files) == 1:
         source = files[0].source
         return files, formats().named(form) if form else formats().detect(source)
@@ -257,11 +253,7 @@ def evidence_of(results: Mapping[str, GateResult]) -> dict[str, TaskVerification
 def branch_for(
     feature: str, incoming: Sequence[Incoming], docs: Documents, git: GitSettings, root: Path
 ) -> tuple[str, list[str]]:
-    """Return the new branch of a feature, empty to keep its own, and remarks about it for the person.
-
-    Args:
-        feature: The target feature; empty for the plan without a name.
-    """
+    """Return the new branch of a feature, empty to keep its own, and remarks about it for the person."""
     named = {one.imported.branch: one.name for one in incoming if one.imported.branch}
     if not named:
         return "", []

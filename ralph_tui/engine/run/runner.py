@@ -87,11 +87,7 @@ async def begin_run(
     run_id: str,
     phase: Phase,
 ) -> tuple[Documents, tuple[str, ...]]:
-    """Begin a run on disk: reset the figures, drop requests of an earlier run and queue stale tasks again.
-
-    Returns:
-        The documents, and the ids of the tasks that were queued again.
-    """
+    """Begin a run on disk: reset the figures, drop requests of an earlier run, and queue the tasks again that are returned."""
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
         docs = with_guidance_used(docs, heard=False)  # guidance of a run that was killed
@@ -146,11 +142,7 @@ def fresh_breaker(
 def run_started(
     project: Project, settings: Settings, docs: Documents, run_id: str, request: str
 ) -> ev.LoopStarted:
-    """Return the first event of a run, which describes the run to a user interface.
-
-    Args:
-        request: A request that discovery will write to the documents; empty to keep the last one.
-    """
+    """Return the first event of a run; `request` is what discovery will write to the documents, or empty."""
     shared = {
         name: value
         for name, value in project_read(project, settings, docs)

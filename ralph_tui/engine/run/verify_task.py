@@ -80,11 +80,7 @@ def explained(
 
 
 async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: EventSink) -> GateResult:
-    """Run the gate for a task, as for a claim. Of work that was accepted, checks can only show that nothing broke.
-
-    Raises:
-        RalphError: The sandbox is required and does not work.
-    """
+    """Run the gate for a task, as for a claim. Of work that was accepted, checks can only show that nothing broke."""
     if task.status is TaskStatus.COMPLETE and not task.is_unverified:
         task = task.model_copy(update={"shows": "kept"})
     async with _gate_by_hand(root, settings, emit) as (gate, _):
@@ -105,11 +101,7 @@ class Tried(Model):
 
 
 async def try_checks(root: Path, settings: Settings, task: Task | None = None) -> Tried:
-    """Run the checks of the project, or only those of a task, as a run does before the first task.
-
-    Raises:
-        RalphError: The sandbox is required and does not work.
-    """
+    """Run the checks of the project, or only those of a task, as a run does before the first task."""
     async with _gate_by_hand(root, settings, lambda _: None) as (gate, guard):
         if task is not None:
             only = (await asyncio.to_thread(gate.rules)).model_copy(update={"commands": ()})

@@ -312,11 +312,7 @@ SANDBOX_FAILED = "bwrap: "
 
 
 async def require_sandbox() -> None:
-    """Require that the sandbox still works.
-
-    Raises:
-        SetupError: The sandbox does not work, so the command's failure proves nothing.
-    """
+    """Raise `SetupError` if the sandbox no longer works, because then the failure of a command proves nothing."""
     reason = await asyncio.to_thread(sandbox_problem)
     if reason:
         raise SetupError(lost(reason), SANDBOX_LOST_HINT)

@@ -211,11 +211,7 @@ async def begin_iteration(
     start: Callable[[Documents], Documents | None] = lambda docs: docs,
     why: str = "",
 ) -> tuple[Documents, Injections | None]:
-    """Count an iteration and take the pending guidance, in one transaction.
-
-    Args:
-        start: Applies further changes; if it returns None, the iteration is canceled and nothing changes.
-    """
+    """Count an iteration and take the pending guidance, in one transaction, unless `start` returns None."""
 
     def change(docs: Documents) -> Outcome[Injections | None]:
         started = start(docs)
@@ -240,12 +236,7 @@ async def record_iteration(
     phase: Phase,
     title: str = "",
 ) -> Documents:
-    """Record an iteration in the documents, the memory and the archive, and emit its events.
-
-    Args:
-        task_id: The task of the iteration, or the name of a phase without tasks.
-        title: The task's title; empty in a phase without tasks.
-    """
+    """Record an iteration of a task or a phase in the documents, the memory and the archive, and emit its events."""
     most = run.settings.limits
     limits = TaskLimits(
         max_attempts=most.max_attempts_per_task, max_iterations=most.max_iterations_per_task

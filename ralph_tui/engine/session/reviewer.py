@@ -79,12 +79,9 @@ async def review_claim(
     meter: UsageMeter,
     others: str = "",
 ) -> Review:
-    """Review a claim in a second session.
+    """Review a claim in a second session, whose cost the meter of the iteration counts.
 
-    Args:
-        gate: The gate's result, which the reviewer reads.
-        meter: The iteration's meter, which counts the cost of the review.
-        others: The diff of the files that the claim rests on, which comes first and uncut.
+    `others` is the diff of the files that the claim rests on, which comes first and uncut.
     """
     model = run.settings.models.review or run.settings.models.primary
     run.emit(ev.ReviewStarted(task_id=task.id, criteria=criteria, model=model))

@@ -127,10 +127,6 @@ def spec_maker(
     """Return a function that makes session specs; they stay equal between iterations, so that a standby session fits.
 
     The model and the budget are read for each spec, because a person may change them while the loop runs.
-
-    Args:
-        settings_now: Returns the settings with the person's changes for this run.
-        sandbox: Confines the agent's commands; None for no sandbox.
     """
     settings = settings_now()
     checks = checks_of(project.root, settings)
@@ -171,11 +167,7 @@ def model_of(phase: Phase, settings: Settings) -> str:
 
 
 def step_spec(spec: SessionSpec, project: Project, settings: Settings, model: str) -> SessionSpec:
-    """Return the spec of a step's session: a building session with other rules and without task tools.
-
-    Args:
-        model: The step's model; empty for the model of `spec`.
-    """
+    """Return the spec of a step's session: a building session with other rules and without task tools."""
     checks = checks_of(project.root, settings)
     prompt = _system_prompt(project, settings, spec.phase, checks, rules="step_system.md")
     return spec.model_copy(
