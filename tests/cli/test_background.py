@@ -8,7 +8,8 @@ import pytest
 
 from ralph_tui.cli.run.background import background_starter
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.engine.control.launch import RemainingWork
+from ralph_tui.domain.project_state import Adjusted, Phase
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.store.io.rotation import older
 from ralph_tui.store.project import Project
 
@@ -63,6 +64,6 @@ def test_a_log_that_cannot_be_set_aside_goes_on_and_says_so_once(tmp_path: Path)
 
 def test_planning_again_in_the_background_plans_and_does_no_more(tmp_path: Path) -> None:
     Project(tmp_path).create()
-    left = RemainingWork(replans=True, request="Fewer")
+    asked = RunRequest(text="Fewer", only=Phase.PLANNING)
     with pytest.raises(RalphError, match=r"at once: There are no specs to plan from\. Start with"):
-        background_starter(tmp_path, "run")(left)
+        background_starter(tmp_path, "run")(asked, Adjusted())

@@ -134,8 +134,7 @@ async def test_an_outage_is_bounded_and_what_works_in_between_ends_it(
 ) -> None:
     values = {"limits.backoff_seconds": 0.001, "limits.max_outage_minutes": 10}
     _, run = await limited_run(tmp_path, values)
-    clocks = Clocks(wall=0, steady=0.001)
-    monkeypatch.setattr(waits, "time", clocks)
+    monkeypatch.setattr(waits, "time", clocks := Clocks(wall=0, steady=0.001))
     pauses = Backoff(run)
     down = Failure(kind=FailureClass.NETWORK, message="m")
     assert await pauses.after(down)

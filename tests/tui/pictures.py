@@ -362,7 +362,7 @@ def elsewhere(*more: Event) -> list[Event]:
 
 
 def _can_detach(launch: Launch) -> Launch:
-    return replace(launch, continue_in_background=lambda _: 99)
+    return replace(launch, continue_in_background=lambda *_: 99)
 
 
 class _Importer:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from ralph_tui.cli.console import note
 from ralph_tui.domain.errors import RalphError, StoreError
 from ralph_tui.domain.features import shown_name
+from ralph_tui.domain.project_state import Adjusted, Phase
 from ralph_tui.domain.sanitize import one_line
 
 if TYPE_CHECKING:
     from ralph_tui.cli.printer import Printer
     from ralph_tui.domain.events import Event
-    from ralph_tui.engine.control.launch import RemainingWork
+    from ralph_tui.engine.control.request import RunRequest
     from ralph_tui.store.project import Project
 
 LOG = "background.log"
@@ -32,22 +33,21 @@ POLL_SECONDS = 0.05
 
 def background_starter(
     root: Path, command: str, options: Sequence[str] = (), building: Sequence[str] = ()
-) -> "Callable[[RemainingWork], int]":
-    def start(left: "RemainingWork") -> int:
+) -> "Callable[[RunRequest, Adjusted], int]":
+    def start(request: "RunRequest", left: Adjusted) -> int:
         from ralph_tui.store.project import Project
 
-        phase = "plan" if left.replans else command
-        words = ["run" if left.whole else phase, "--headless", "--wait", *options]
-        words += () if left.replans else building
-        if left.usd is not None:
-            words += ["--max-cost", f"{left.usd:.6f}"]
-        if left.iterations is not None:
-            words += ["--max-iterations", str(left.iterations)]
-        words += ["--project-root", str(root)]
+        name = {None: "run", Phase.PLANNING: "plan"}.get(request.only, command)
+        words = [name, "--headless", "--wait", "--project-root", str(root), *options]
+        words += () if request.only is Phase.PLANNING else building
+        if left.per_session is not None:
+            words += ["--max-cost", f"{left.per_session:.6f}"]
+        if left.max_iterations is not None:
+            words += ["--max-iterations", str(left.max_iterations)]
         project = Project(root)
         if project.load().project.exists:
             words += ["--feature", shown_name(project.layout.feature)]
-        return _start(project, [*words, "-"] if left.request else words, left.request)
+        return _start(project, [*words, "-"] if request.text else words, request.text)
 
     return start
 

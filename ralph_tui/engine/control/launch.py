@@ -7,29 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.domain.events import EventSink, LoopFinished, Notice
+from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import RunRequest
 
 if TYPE_CHECKING:
     from ralph_tui.domain.plan.import_preview import ImportPreview
-
-
-@dataclass(frozen=True)
-class RemainingWork:
-    """The work that a process without a screen should continue with.
-
-    Attributes:
-        whole: Whether to run all phases, because of a request typed on the screen.
-        replans: Whether to only make a new plan.
-        request: The new request, or the feedback on the plan; empty to continue with the existing documents.
-        iterations: How many more iterations may run; None for the configured number.
-        usd: How much more may be spent, in US dollars; None for the configured amount.
-    """
-
-    whole: bool = False
-    replans: bool = False
-    request: str = ""
-    iterations: int | None = None
-    usd: float | None = None
 
 
 class AutoResponder(Protocol):
@@ -63,8 +46,8 @@ class Launch:
         run_request: Runs all phases for a request typed on the screen, or from the current phase if it is
             empty; otherwise like `run`.
         run_replan: Makes a new plan with the person's feedback; otherwise like `run`.
-        go_on: Starts a process without a screen that continues the loop, and returns its process id once it
-            owns the loop. Blocks; raises `RalphError` on failure. None if the loop cannot leave this process.
+        continue_in_background: Starts a process without a screen for a request with the limits that are left, and
+            returns its process id once it owns the loop. Blocks. None if the loop cannot leave this process.
         screen: The settings of the screen.
         label: Shown beside the project's name, such as "demo".
         auto_responder: Answers in the person's place until the person takes over, or None.
@@ -80,7 +63,7 @@ class Launch:
     label: str = ""
     run_request: Callable[[str, EventSink], Awaitable[LoopFinished]] | None = None
     run_replan: Callable[[str, EventSink], Awaitable[LoopFinished]] | None = None
-    continue_in_background: Callable[[RemainingWork], int] | None = None
+    continue_in_background: Callable[[RunRequest, Adjusted], int] | None = None
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     auto_responder: AutoResponder | None = None
     readiness: Callable[[], Iterable[Notice]] | None = None

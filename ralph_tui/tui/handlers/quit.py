@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable
 
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.outcomes import LoopStatus
+from ralph_tui.domain.project_state import Adjusted, Phase
 from ralph_tui.domain.view.loop_view import RunState
-from ralph_tui.engine.control.launch import RemainingWork
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.widget_host import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
@@ -80,10 +81,8 @@ class QuitHandlers:
         continue_in_background = self._app.launch.continue_in_background
         if continue_in_background is not None:
             self._app.show_message("Starting the loop in the background.")
-            left = RemainingWork(
-                whole=bool(request) and not replans, replans=replans, request=request
-            )
-            await attempt(self._app, lambda: continue_in_background(left))
+            asked = _request(request, whole=bool(request), replans=replans)
+            await attempt(self._app, lambda: continue_in_background(asked, Adjusted()))
 
     def _leave(self) -> None:
         found = self._app.view.elsewhere
@@ -118,26 +117,19 @@ class QuitHandlers:
 
     async def _hand_over(self) -> bool:
         finished, view = self._bridge.finished, self._app.view
-        continue_in_background = self._app.launch.continue_in_background
-        if (
-            continue_in_background is None
-            or finished is None
-            or finished.status is not LoopStatus.INTERRUPTED
-        ):
+        start = self._app.launch.continue_in_background
+        if not start or not finished or finished.status is not LoopStatus.INTERRUPTED:
             self._app.show_message("The loop has already ended, so there is nothing to continue.")
             return False
         spent, bound = finished.iterations, view.max_iterations
-        left = RemainingWork(
-            whole=self._bridge.whole,
-            replans=self._bridge.feedback is not None,
-            request=self._bridge.feedback or "",
-            iterations=max(1, bound - spent) if bound else None,
-            usd=max(0.01, per_run - finished.cost_usd)
-            if (per_run := view.limits.per_session)
-            else None,
+        feedback, per_run = self._bridge.feedback, view.limits.per_session
+        asked = _request(feedback or "", whole=self._bridge.whole, replans=feedback is not None)
+        left = Adjusted(
+            max_iterations=max(1, bound - spent) if bound else None,
+            per_session=max(0.01, per_run - finished.cost_usd) if per_run else None,
         )
         self._app.show_message("Handing over to a background process.")
-        pid = await attempt(self._app, lambda: continue_in_background(left))
+        pid = await attempt(self._app, lambda: start(asked, left))
         if pid is None:
             return False
         self._app.exit_message = (
@@ -146,3 +138,8 @@ class QuitHandlers:
         )
         self._app.exit(ExitCode.COMPLETE)
         return True
+
+
+def _request(text: str, *, whole: bool, replans: bool) -> RunRequest:
+    only = Phase.PLANNING if replans else None if whole else Phase.BUILDING
+    return RunRequest(text=text, only=only)
