@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_tui.domain.documents.validation_report import ValidationReport
+from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.engine.control.undo import scratch_store, tree_of
 from ralph_tui.store.project import Project
@@ -55,5 +56,4 @@ def changes(before: Content, now: Content) -> str:
         *(f"{name} is new" for name in now if name not in before),
         *(f"{name} was removed" for name in before if name not in now),
     ]
-    more = [f"{len(parts) - MAX_NAMED} more"] if len(parts) > MAX_NAMED else []
-    return ", ".join(parts[:MAX_NAMED] + more)
+    return shortlist(parts, MAX_NAMED)

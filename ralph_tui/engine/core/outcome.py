@@ -182,6 +182,4 @@ def _blocker(task: Task) -> str:
 
 
 def _listed(tasks: Sequence[Task], more: Callable[[Task], str] = lambda _: "") -> str:
-    shown = ", ".join(f"{task.id}{more(task)}" for task in tasks[:SHOWN_TASKS])
-    left = len(tasks) - SHOWN_TASKS
-    return f"{shown} and {left} more" if left > 0 else shown
+    return shortlist([f"{task.id}{more(task)}" for task in tasks], SHOWN_TASKS)

@@ -31,7 +31,6 @@ from ralph_tui.engine.limits.waits import (
     Countdown,
     RateLimiter,
     forget_retry,
-    uncount_iteration,
 )
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 
@@ -42,11 +41,11 @@ class RunLimits:
     def __init__(self, run: RunContext, repository_guard: RepositoryGuard) -> None:
         self.done = 0
         self._run = run
-        self._backoff = Backoff(run)
+        self.backoff = Backoff(run)
         self._rate_limiter = RateLimiter(run)
         self._allowances: dict[str, Allowance] = {}
         """The windows of the quota as last reported."""
-        self._repository_guard = repository_guard
+        self.repository_guard = repository_guard
         self._paused = False
         self._rejected = False
         """Whether the API rejected the last session's first request; a second in a row is the settings' fault."""
@@ -63,7 +62,7 @@ class RunLimits:
         journal_error = await self._run.journal_error()
         if journal_error is not None:  # no money is spent on work that cannot be recorded
             return failed_end(journal_error)
-        changed = await self._repository_guard.check()
+        changed = await self.repository_guard.check()
         if changed is not None:
             return changed
         spent = cost_limit_reached(self.costs(), self._run.settings.safety.cost_limits)
@@ -90,12 +89,6 @@ class RunLimits:
             if spent is not None and spent.ends_run
             else await self._check_quota_and_rate()
         )
-
-    async def repository_changed(self) -> End | None:
-        return await self._repository_guard.check()
-
-    async def wait_out(self, failure: Failure | None) -> bool:
-        return await self._backoff.after(failure)
 
     async def _check_quota_and_rate(self) -> End | None:
         used_up = self._end_by_quota()
@@ -134,9 +127,11 @@ class RunLimits:
             and failure.status == HTTPStatus.BAD_REQUEST
         )
         first, self._rejected = rejected and not self._rejected, rejected
-        if await self.wait_out(failure) or first:
+        if await self.backoff.after(failure) or first:
             self.done -= 1
-            await uncount_iteration(self._run)
+            await self._run.project_state.transact(
+                lambda docs: docs.with_state(iteration_count=max(0, docs.state.iteration_count - 1))
+            )
             return None
         return self.fatal(failure)
 
@@ -145,7 +140,7 @@ class RunLimits:
         stopped_meanwhile = self._state.stop is not StopMode.NONE
         if failure and stopped_meanwhile:
             return interrupted_end(self._state)
-        return fatal_end(failure, outage=self._backoff.outage_duration)
+        return fatal_end(failure, outage=self.backoff.outage_duration)
 
     def costs(self) -> CostMeter:
         docs = self._run.docs

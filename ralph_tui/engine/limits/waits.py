@@ -177,13 +177,6 @@ def forget_retry(docs: Documents) -> Documents:
     return docs.with_state(retry_now=False)
 
 
-async def uncount_iteration(run: RunContext) -> None:
-    def change(docs: Documents) -> Documents:
-        return docs.with_state(iteration_count=max(0, docs.state.iteration_count - 1))
-
-    await run.project_state.transact(change)
-
-
 class RateLimiter:
     """Delays requests to the model; a running session keeps its context."""
 

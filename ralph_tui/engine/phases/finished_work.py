@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.formatting import plural
+from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.sanitize import one_line
@@ -46,8 +46,8 @@ async def accept_marked_by_hand(run: RunContext) -> None:
     if recorded:
         await run.project_state.transact(change, "recorded as your decision")
         ids = tuple(recorded)
-        named = ", ".join(ids[:MAX_NAMED]) + (", …" if len(ids) > MAX_NAMED else "")
         count = "1 task was" if len(ids) == 1 else f"{len(ids)} tasks were"
+        named = shortlist(ids, MAX_NAMED)
         text = f"{count} marked complete by hand ({named}). Ralph does not check this."
         run.emit(ev.Notice(text=text))
 

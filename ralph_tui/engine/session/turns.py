@@ -19,7 +19,6 @@ from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.ports import (
     AgentItem,
     AgentSession,
-    Failure,
     RequestStarted,
     SessionSpec,
     Supervisor,
@@ -103,12 +102,6 @@ def describe_interrupt(interrupted: InterruptReason, meter: UsageMeter, seconds:
             return f"the iteration took longer than {duration(seconds)}"
         case _:
             return interrupted.value
-
-
-def spoiled_session(failure: Failure) -> Failure:
-    hint = "The session was thrown away. Continuing in a fresh one."
-    update = {"kind": FailureClass.SPOILED_SESSION, "hint": hint}
-    return failure.model_copy(update=update)
 
 
 class Conversation:
@@ -200,7 +193,9 @@ class Conversation:
             or not self._meter.tokens
         ):
             return ended
-        return ended.model_copy(update={"failure": spoiled_session(failure)})
+        hint = "The session was thrown away. Continuing in a fresh one."
+        update = {"kind": FailureClass.SPOILED_SESSION, "hint": hint}
+        return ended.model_copy(update={"failure": failure.model_copy(update=update)})
 
     def with_usage(self, result: IterationResult) -> IterationResult:
         return result.model_copy(

@@ -274,7 +274,7 @@ class StepsAroundWork:
         left = await self._change_pending(
             lambda left: left.model_copy(update={"complete": complete})
         )
-        changed = await self._run.limits.repository_changed()
+        changed = await self._run.limits.repository_guard.check()
         if changed is not None:
             return changed
         while left is not None and left.left:
@@ -368,7 +368,7 @@ class StepsAroundWork:
             delay = retry_delay if again and not passes else None
             self._emit_finished(job, result, attempt=attempt, again_in=delay)
             if result.failure is not None:
-                if await self._run.limits.wait_out(result.failure):
+                if await self._run.limits.backoff.after(result.failure):
                     continue  # the failure passed with time, so it does not count as an attempt
                 end = self._run.limits.fatal(result.failure) or result.end
                 result = result.model_copy(update={"end": end})
