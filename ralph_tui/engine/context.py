@@ -14,10 +14,10 @@ from ralph_tui.domain.events import EventSink, IterationStarted
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import ContextBudget, TokenUsage
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.task_commits import TaskCommits
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
+from ralph_tui.engine.control.undo import IterationSnapshots
 from ralph_tui.engine.core.ports import Agent, SessionSpec, TurnUsage
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.verification.gate import Gate, Review

@@ -382,8 +382,7 @@ def _plan_adoption(root: Path, asked: WantedFiles) -> Adoption:
 
 def _uv_init_options(root: Path, *, asked: bool | None) -> tuple[str, ...] | None:
     """Return the options of `uv init` for a new project here; None if no Python project is to be created."""
-    from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
-    from ralph_tui.engine.verification.detection.python_declarations import workspace_above
+    from ralph_tui.engine.verification.detection import python_declarations as python
 
     here = _file_names(root)
     # A new member would be written into the pyproject.toml of the workspace's root.
@@ -396,7 +395,7 @@ def _uv_init_options(root: Path, *, asked: bool | None) -> tuple[str, ...] | Non
             "Run `ralph init` without --python; ralph uses the project as it is.",
         )
     if all(name.startswith((".", "PROMPT_")) or name in _OF_RALPH for name in here):
-        inside = root.is_dir() and workspace_above(DirectoryFiles(root)) is not None
+        inside = root.is_dir() and python.workspace_above(python.DirectoryFiles(root))
         return alone if asked or not inside else None
     return ("--bare", *alone) if asked else None
 

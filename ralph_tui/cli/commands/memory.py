@@ -123,7 +123,7 @@ def _files(directory: Path) -> list[Path]:
 def _list_recurring(project: "Project", *, as_json: bool, add: bool) -> None:
     from ralph_tui.domain.documents.agents_md import MAX_LINES, add_learnings
     from ralph_tui.domain.documents.memory import recurring
-    from ralph_tui.engine.session.learnings import MAX_COMPARED
+    from ralph_tui.engine.session.prompt_memory import MAX_COMPARED
     from ralph_tui.store.text_files import PROJECT_MODE, TAIL_BYTES, write_text
 
     path = project.layout.agents_md

@@ -34,7 +34,7 @@ def show(*, as_json: AsJson = False) -> None:
     from ralph_tui.config.load import short_source
     from ralph_tui.config.setting_names import topics
     from ralph_tui.config.template import plain_value, yaml_value
-    from ralph_tui.engine.control.change_settings import values_and_sources
+    from ralph_tui.engine.control.run_settings import values_and_sources
 
     root = project_directory()
     found = values_and_sources(root)
@@ -64,7 +64,7 @@ def set_value(
     value: Annotated[str, argument("VALUE", "The new value. Write a list as [one, two].")],
 ) -> None:
     """Change a setting in the project's file, keeping its comments."""
-    from ralph_tui.engine.control.change_settings import change_setting
+    from ralph_tui.engine.control.run_settings import change_setting
 
     changed = change_setting(find_project().root, key, value)
     out(f"{key} = {changed.value}  ({changed.path})")

@@ -49,12 +49,12 @@ from ralph_tui.engine.safety.processes import HOW_TO_END, OrphanProcess, describ
 from ralph_tui.engine.safety.repository_guard import repository_notices
 from ralph_tui.engine.steps.step_runner import check_steps
 from ralph_tui.engine.verification.baseline import Check, require_started, telling_line
-from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.project_checks import (
     checks_of,
     detect_checks,
     gate_commands,
 )
+from ralph_tui.engine.verification.detection.python_declarations import DirectoryFiles
 from ralph_tui.engine.verification.evidence.examined import Examined
 from ralph_tui.guard.sandbox.os_sandbox import sandbox_problem
 from ralph_tui.present.text.figures import limit

@@ -1,7 +1,7 @@
 """Run planning: turn the gap between specs and code into a plan that the person approves."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from ralph_tui.config.settings import PlanningSettings
@@ -29,10 +29,6 @@ from ralph_tui.engine.session.supervisor import Handler, SessionWork, Submission
 from ralph_tui.engine.session.turns import run_session
 from ralph_tui.engine.verification.coverage import allowing_unverified, uncovered, uncovered_notice
 from ralph_tui.engine.verification.detection.project_checks import GateRules
-from ralph_tui.engine.verification.evidence.allowed_changes import (
-    allowing_check_changes,
-    plan_notices,
-)
 from ralph_tui.store.project import Documents, Outcome
 
 
@@ -294,3 +290,21 @@ def _id_problems(plan: ImplementationPlan, new: Sequence[Task]) -> list[str]:
         for task in new
         if task.id in taken
     ]
+
+
+def plan_notices(plan: ImplementationPlan) -> Iterator[str]:
+    if asking := [task.id for task in plan.tasks if task.asks_to_change_checks]:
+        verb = "asks" if len(asking) == 1 else "ask"
+        yield f"{', '.join(asking)} {verb} to change existing tests. Approving the plan allows that."
+    if kept := [task.id for task in plan.tasks if task.shows == "kept"]:
+        yield f"{', '.join(kept)}: the checks only show that nothing broke."
+    for task in plan.tasks:
+        if task.touches:
+            yield f"{task.id} may change {shortlist(task.touches, 5)}."
+
+
+def allowing_check_changes(plan: ImplementationPlan) -> ImplementationPlan:
+    for task in plan.tasks:
+        if task.asks_to_change_checks:
+            plan = plan.with_task(task.id, asks_to_change_checks=False, may_change_checks=True)
+    return plan

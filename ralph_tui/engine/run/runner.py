@@ -21,13 +21,13 @@ from ralph_tui.domain.redaction import hide, secret_values
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.domain.verification.verification import ReceiptStatus
-from ralph_tui.engine.commits.iteration_snapshots import IterationSnapshots
 from ralph_tui.engine.commits.task_commits import HookSandbox, TaskCommits, WorkPlace
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.archiving import archive_finished
 from ralph_tui.engine.control.plan_export import PRD, FollowedExports, follow_settings
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
+from ralph_tui.engine.control.undo import IterationSnapshots
 from ralph_tui.engine.core.event_bus import EventBus
 from ralph_tui.engine.core.outcome import End, failed_end
 from ralph_tui.engine.core.ports import Agent, AgentSession, SessionSpec, Supervisor

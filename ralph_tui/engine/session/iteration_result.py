@@ -19,7 +19,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import FATAL, failure_event
 from ralph_tui.engine.core.ports import Failure
-from ralph_tui.engine.verification.evidence.check_names import is_test_file
+from ralph_tui.engine.verification.evidence.classify import is_test_file
 from ralph_tui.store.project import Documents, Outcome
 
 Injections = tuple[Injection, ...]

@@ -22,7 +22,7 @@ from ralph_tui.engine.limits.waits import RateLimiter
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import bullets
 from ralph_tui.engine.prompts.subagents import SubAgentRules
-from ralph_tui.engine.session.learnings import record_learning
+from ralph_tui.engine.session.prompt_memory import record_learning
 
 INSTEAD = (
     "Replace or shorten what is there; what only later sessions of this work need goes to "

@@ -26,9 +26,12 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import Tree
 from ralph_tui.engine.control.undo import tree_of
 from ralph_tui.engine.core.project_tree import files_of, is_project_file
-from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
-from ralph_tui.engine.verification.detection.named_tasks import read_package
-from ralph_tui.engine.verification.detection.python_declarations import PythonProject, table
+from ralph_tui.engine.verification.detection.project_checks import read_package
+from ralph_tui.engine.verification.detection.python_declarations import (
+    DirectoryFiles,
+    PythonProject,
+    table,
+)
 from ralph_tui.engine.verification.evidence import reports
 from ralph_tui.engine.verification.evidence.classify import SUBJECT
 from ralph_tui.engine.verification.evidence.examined import Examined, is_linter

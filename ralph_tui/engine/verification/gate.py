@@ -1,6 +1,8 @@
 """Run the gate: accept a claim only if the commands that ralph runs itself pass."""
 
 import asyncio
+import difflib
+import hashlib
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -12,7 +14,7 @@ from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.formatting import duration, shortlist
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling
 from ralph_tui.domain.plan.plan import Task, TaskStatus
-from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.domain.verification.check_commands import (
     NAMES,
@@ -40,11 +42,12 @@ from ralph_tui.engine.safety.command_sandbox import (
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.verification.baseline import Baseline, Check, circumstances
 from ralph_tui.engine.verification.check_command import CommandResult, run_command
-from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
 from ralph_tui.engine.verification.detection.project_checks import GateRules
-from ralph_tui.engine.verification.detection.python_declarations import PythonProject
-from ralph_tui.engine.verification.evidence.allowed_changes import shown_changes
-from ralph_tui.engine.verification.evidence.check_names import is_test_file
+from ralph_tui.engine.verification.detection.python_declarations import (
+    DirectoryFiles,
+    PythonProject,
+)
+from ralph_tui.engine.verification.evidence.classify import is_test_file
 from ralph_tui.engine.verification.evidence.examine import Examiner
 from ralph_tui.engine.verification.evidence.examined import Before, CommandRun, Examined
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
@@ -565,3 +568,42 @@ async def _refusal(command: str, verdict: Verdict, permit: Permit) -> str:
     if ruling.by in ("", NOBODY):
         return f"{verdict.reason} in `{verdict.part}`: {ruling.reason}"
     return f"the person denied it{f': {ruling.reason}' if ruling.reason else ''}"
+
+
+MOST_LINES = 1_000
+"""The most lines of a diff shown to the person. A file whose diff does not fit is not part of the permission."""
+
+
+_NOT_COVERED = "This permission does not cover that file. To allow it, run `ralph edit TASK --may-change-checks`."
+
+
+def shown_changes(
+    paths: Iterable[str], original: Callable[[str], bytes | None], root: Path
+) -> tuple[str, tuple[AllowedCheckChange, ...]]:
+    """Return the changes as a diff against the originals, inert and bounded, and the permission for what it shows.
+
+    Each file is read once, so that the permission is for the content in the diff. A file whose diff does not
+    fit is named, but the permission does not cover it. Blocks.
+    """
+    lines: list[str] = []
+    agreed: list[AllowedCheckChange] = []
+    for path in paths:
+        file = root / path
+        try:
+            now = file.read_bytes() if file.is_file() else None
+        except OSError as error:
+            lines.append(f"{path} cannot be read ({error.strerror}). {_NOT_COVERED}")
+            continue
+        before, after = (
+            (one or b"").decode("utf-8", "replace").splitlines() for one in (original(path), now)
+        )
+        diff = list(
+            difflib.unified_diff(before, after, f"before/{path}", f"now/{path}", lineterm="")
+        )
+        if len(lines) + len(diff) > MOST_LINES:
+            lines.append(f"{path}: {len(diff):,} lines of changes do not fit here. {_NOT_COVERED}")
+            continue
+        lines += diff
+        digest = "" if now is None else hashlib.sha256(now).hexdigest()
+        agreed.append(AllowedCheckChange(path=path, digest=digest))
+    return inert("\n".join(lines)), tuple(agreed)

@@ -15,13 +15,13 @@ import yaml
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks
-from ralph_tui.engine.verification.detection.directory_files import READ_BYTES, DirectoryFiles
 from ralph_tui.engine.verification.detection.project_checks import (
     ChecksOfRun,
     checks_of,
     detect_checks,
     gate_commands,
 )
+from ralph_tui.engine.verification.detection.python_declarations import READ_BYTES, DirectoryFiles
 from tests.harness.tables import Case, Line, Verb, each_case
 
 

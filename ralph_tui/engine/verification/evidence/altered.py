@@ -13,8 +13,13 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from ralph_tui.engine.core.project_tree import is_source
-from ralph_tui.engine.verification.evidence.check_names import TEST_DIRECTORIES, is_test_file
-from ralph_tui.engine.verification.evidence.classify import SUBJECT, classify, without_new_marks
+from ralph_tui.engine.verification.evidence.classify import (
+    SUBJECT,
+    TEST_DIRECTORIES,
+    classify,
+    is_test_file,
+    without_new_marks,
+)
 from ralph_tui.engine.verification.evidence.tests_inside import has_own_tests
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
 from ralph_tui.vcs.snapshots import Content

@@ -7,10 +7,9 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES, is_source
-from ralph_tui.engine.verification.detection.directory_files import read_start
-from ralph_tui.engine.verification.detection.named_tasks import RECIPE_FILES, recipes
-from ralph_tui.engine.verification.evidence.check_names import lints, names_check
-from ralph_tui.engine.verification.evidence.classify import is_named
+from ralph_tui.engine.verification.detection.project_checks import RECIPE_FILES, recipes
+from ralph_tui.engine.verification.detection.python_declarations import read_start
+from ralph_tui.engine.verification.evidence.classify import is_named, lints, names_check
 from ralph_tui.engine.verification.evidence.runners import (
     package_script,
     piped_words,

@@ -3,28 +3,97 @@
 import ast
 import contextlib
 import fnmatch
+import json
 import os
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES, is_source
-from ralph_tui.engine.verification.evidence.check_names import (
-    TEST_DIRECTORIES,
-    is_recipe,
-    is_settings,
-    is_test_file,
-    names_check,
-)
-from ralph_tui.engine.verification.evidence.settings_parts import controlling_part
+from ralph_tui.engine.verification.detection.project_checks import PACKAGE
+from ralph_tui.engine.verification.detection.python_declarations import table
 from ralph_tui.engine.verification.evidence.tests_inside import (
     FRAMEWORK,
     has_own_tests,
     with_base_tests,
 )
+
+TEST_DIRECTORIES = frozenset({
+    "tests", "test", "__tests__", "__snapshots__", "__mocks__", "testdata", "spec", "e2e", "t",
+})  # fmt: skip
+"""Directories of tests, test helpers and expected results."""
+
+_TEST_SUFFIXES = (
+    r"py|[cm]?[jt]sx?|go|rs|rb|exs?|dart|cc|cpp|cxx|c|h|hpp|java|kt|cs|scala|php|swift|lua|pl|sh|bash|r|jl"
+    r"|zig|cljc?|hs|ml|erl|nim|groovy|fs"
+)
+_TEST_NAME = re.compile(
+    rf"tests?\.(?:{_TEST_SUFFIXES})|test[_.-].*\.(?:{_TEST_SUFFIXES})|.+[_.-]tests?\.(?:{_TEST_SUFFIXES})"
+    r"|.+\.spec\.[cm]?[jt]sx?|.+_spec\.(?:rb|lua|py|ex|exs)|.*\.(?:bats|feature)"
+    r"|.*(?:Tests?|Spec)\.(?:java|kt|cs|scala|php|swift|groovy|hs|fs)"
+)
+_SETTINGS_NAME = re.compile(
+    r".*\.(ini|cfg|toml|properties|props|pth|cmake|cabal|gemspec|(cs|fs)proj|sln|env)|\.env(\..*)?|[\w-]{4,}rc"
+    r"|\.(?!(?:nvm|bash|zsh|vim)rc)[\w-]*(rc|ignore)(\.\w+)?|\.gitmodules|[\w.-]+[._-](config|conf|setup|preload|plugin|hooks?)\.\w+"
+    r"|conftest\.py|(site|user)customize\.py|noxfile\.py|manage\.py|pyrightconfig\.json|\.(flake8|bandit|sqlfluff|rspec)"
+    r"|\.pre-commit-config\.yaml|\.clang-(tidy|format)|package\.json|\.pnpmfile\.c?js|pnpm-workspace\.yaml|(nx|turbo|lerna)\.json|tsconfig.*\.json"
+    r"|(biome|dprint|deno)\.jsonc?|(vitest|vite)\.workspace\.\w+|(jest|vitest|mocha|tests?)setup\.\w+"
+    r"|setup[._-]?(tests?|jest|vitest|mocha)\.\w+|global[._-]?(setup|teardown)\.\w+|\.[\w-]*lint|\.?[\w-]*lint(ci)?\.(ya?ml|jsonc?|toml)"
+    r"|\.?golangci\.(ya?ml|json)|\.rubocop.*\.yml|rust-toolchain|go\.(mod|work)|(pom|build)\.xml|(config|runtime|setup|build)\.(rs|zig|sbt|exs)"
+    r"|(build|settings)\.gradle(\.kts)?|gradlew|mvnw|CMake(Lists\.txt|Presets\.json)|meson(\.build|_options\.txt)|(BUILD|WORKSPACE|MODULE)(\.bazel)?"
+    r"|configure(\.ac)?|Directory\.\w+\.targets|Gemfile|mix\.exs|rebar\.config|dune(-project)?|stack\.yaml|(phpunit|phpcs|psalm)\.xml(\.dist)?"
+    r"|phpstan\.neon(\.dist)?|\.credo\.exs|\.scalafmt\.conf",
+    re.IGNORECASE,
+)
+"""Names of files that a tool reads without being told: settings, build recipes, environment files, plugins."""
+_RECIPE_NAME = re.compile(
+    r"(GNUm|M|m)akefile|.*\.mk|\.?justfile|.*\.just|taskfile.*\.ya?ml|rakefile.*|.*\.rake",
+    re.IGNORECASE,
+)
+_CHECK_NAME = re.compile(
+    r"(^|[/_.-])(tests?|checks?|verify|verif\w*|lint|ci|spec|accept\w*|smoke|expect\w*|golden|validate|asserts?|baseline|fixtures?)([/_.-]|$)",
+    re.IGNORECASE,
+)
+_LINTERS = re.compile(
+    r"ruff|mypy|flake8|pylint|black|isort|pyright|basedpyright|ty|pyrefly|bandit|eslint|prettier|biome|tsc|stylelint|standard"
+    r"|xo|oxlint|gofmt|goimports|golangci-lint|staticcheck|rustfmt|clang-format|clang-tidy|cppcheck|shellcheck|shfmt|rubocop"
+    r"|ktlint|detekt|checkstyle|scalafmt|yamllint|markdownlint|hadolint|sqlfluff|codespell|typos|taplo|pre-commit"
+    r"|go vet|cargo (?:clippy|fmt|check)|deno (?:lint|fmt)"
+)
+RUNNER_MODULES = frozenset({
+    "pytest", "_pytest", "py", "pluggy", "iniconfig", "unittest", "nose", "coverage", "xdist", "hypothesis",
+    "ralph_pytest_report", "ralph_unittest_report", "ralph_report_file",
+})  # fmt: skip
+
+
+def is_test_file(path: str) -> bool:
+    return _TEST_NAME.fullmatch(path.rpartition("/")[2]) is not None
+
+
+def is_settings(path: str) -> bool:
+    """Return whether tools read a file for their settings; resources of a JVM project are its own, but for those of JUnit."""
+    name = path.rpartition("/")[2]
+    own = "main/resources" in path and name != "junit-platform.properties" and not is_source(name)
+    return _SETTINGS_NAME.fullmatch(name) is not None and not own
+
+
+def names_check(path: str) -> bool:
+    return _CHECK_NAME.search(path) is not None
+
+
+def lints(program: tuple[str, ...]) -> bool:
+    left = program[2:] if program[1:2] == ("-m",) else program
+    names = (left[0].rpartition("/")[2], " ".join(left[:2])) if left else ()
+    return any(map(_LINTERS.fullmatch, names))
+
+
+def is_recipe(name: str) -> bool:
+    return _RECIPE_NAME.fullmatch(name) is not None
+
 
 SUPPRESSION = re.compile(
     r"noqa|type:\s*ignore|pylint:\s*disable|mypy:\s*ignore|pragma:\s*no\s*(?:cover|branch)|fmt:\s*(?:off|skip)"
@@ -337,3 +406,99 @@ def judged_content(path: str, side: Side, old: bytes | None, new: bytes | None) 
     if old and new and (is_settings(path) or is_recipe(path.rpartition("/")[2])):
         return _with_lists(old, new)
     return old
+
+
+# The part of a settings file that controls checks. Every tool may add a table or key, so what is not known to be free is one.
+
+
+_CONTROLLING_TABLES = {
+    "pyproject.toml": (
+        "tool.pdm.scripts", "tool.poetry.plugins", "tool.uv.sources", "tool.uv.required-environments",
+        "tool.uv.override-dependencies", "tool.uv.managed", "project.entry-points",
+    ),
+    "Cargo.toml": (
+        "test", "bench", "lib", "bin", "profile", "lints", "patch", "replace", "workspace.lints",
+        "workspace.members", "workspace.exclude", "workspace.default-members", "package.autotests",
+        "package.autobins", "package.workspace",
+    ),
+}  # fmt: skip
+"""Tables and keys that control checks, including their subtables."""
+
+_FREE_TOOLS = frozenset({"uv", "poetry", "pdm"})
+"""Tables below `tool` in pyproject.toml that declare dependencies; every other tool may be a check or affect one."""
+
+_FREE_KEYS = frozenset({
+    "name", "version", "description", "keywords", "license", "author", "repository", "files", "main", "module",
+    "types", "type", "exports", "imports", "bin", "dependencies", "devDependencies", "peerDependencies",
+    "optionalDependencies", "engines", "private",
+})  # fmt: skip
+"""Keys of package.json that describe the package."""
+
+_Table = dict[str, Any]
+_LOADERS: dict[str, Callable[[str], _Table]] = {
+    "pyproject.toml": tomllib.loads,
+    "Cargo.toml": tomllib.loads,
+    PACKAGE: lambda text: json.loads(text or "{}"),
+}
+_REPLACE = re.compile(r"^replace\s*(?:\([^)]*\)|[^(\n]*)\n?", re.MULTILINE)
+"""The directives of go.mod that replace a module by another one."""
+
+
+_RULE = re.compile(r"^([A-Za-z][\w-]*)[ \t]*:(?![=:])[^\n=]*\n(?:\t[^\n]*\n?|\n)*", re.MULTILINE)
+_PHONY = re.compile(r"^\.PHONY[ \t]*:([^\n\\]*)\n?", re.MULTILINE)
+_MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
+
+
+def controlling_part(name: str, data: bytes, original: bytes = b"") -> bytes:
+    """Return the part of a file that controls checks, which is the whole file for most files.
+
+    A target that the original neither has nor names is free, unless it is named like a check.
+    """
+    try:
+        if name in _MAKEFILES:
+            rest = data.decode()
+            for rule in _new_rules(data.decode(), original.decode()):
+                rest = rest.replace(rule, "", 1)
+            return (
+                rest.encode() if len(rest) == len(data.decode()) else rest.strip().encode() + b"\n"
+            )
+        if name in _LOADERS:
+            now, then = (_LOADERS[name](text.decode()) for text in (data, original))
+            control = _controlling(name, now, then)
+            return json.dumps(control, sort_keys=True, default=str).encode()
+        if name == "go.mod":
+            return "".join(_REPLACE.findall(data.decode())).encode()
+    except (ValueError, AttributeError):
+        return data  # invalid: compare the whole file
+    return data
+
+
+def _controlling(name: str, data: _Table, original: _Table) -> _Table:
+    """Return what controls checks in settings, by place; members may be added to a workspace."""
+    control = dict[str, Any]()
+    adds = _members(data) >= _members(original)
+    places = [dotted.split(".") for dotted in _CONTROLLING_TABLES.get(name, ())]
+    places += [["tool", one] for one in table(data, "tool") if one not in _FREE_TOOLS]
+    if name == PACKAGE:
+        places = [[key] for key in data if key not in _FREE_KEYS]
+    for *above, key in places:
+        held = table(data, *above)
+        if key in held and not (key == "members" and adds):
+            control[".".join((*above, key))] = held[key]
+    return control
+
+
+def _members(data: _Table) -> set[str]:
+    found = table(data, "workspace").get("members")
+    return {*map(str, found)} if isinstance(found, list) else set()
+
+
+def _new_rules(text: str, original: str) -> list[str]:
+    found = {m[1]: m[0] for m in _RULE.finditer(text) if not _is_known(m[1], original)}
+    phony = (m for m in _PHONY.finditer(text) if m[1].strip() and {*m[1].split()} <= {*found})
+    return [*found.values(), *(match[0] for match in phony)]
+
+
+def _is_known(name: str, original: str) -> bool:
+    named = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", original) is not None
+    return named or is_recipe(name) or names_check(name)

@@ -24,12 +24,11 @@ from ralph_tui.domain.verification.verification import (
     TreeRun,
 )
 from ralph_tui.engine.core.project_tree import is_source
-from ralph_tui.engine.verification.detection.directory_files import read_start
+from ralph_tui.engine.verification.detection.python_declarations import read_start
 from ralph_tui.engine.verification.evidence import reports
 from ralph_tui.engine.verification.evidence.altered import Altered
 from ralph_tui.engine.verification.evidence.check_inputs import builds, targets_exist
-from ralph_tui.engine.verification.evidence.check_names import is_test_file
-from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side
+from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side, is_test_file
 from ralph_tui.engine.verification.evidence.examined import (
     MOST_SHOWN,
     AskError,

@@ -11,8 +11,7 @@ from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.verification.verification import Inputs, Place, TestCounts, Tree, TreeRun
 from ralph_tui.engine.verification.check_command import CommandResult
-from ralph_tui.engine.verification.evidence.check_names import lints, names_check
-from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side
+from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side, lints, names_check
 from ralph_tui.engine.verification.evidence.reports import NOT_LOADED, TestReport
 from ralph_tui.engine.verification.evidence.runners import placed_programs
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection

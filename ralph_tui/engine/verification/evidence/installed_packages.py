@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralph_tui.engine.core.project_tree import EXCLUDED_DIRECTORIES
-from ralph_tui.engine.verification.detection.directory_files import (
+from ralph_tui.engine.verification.detection.python_declarations import (
     DirectoryFiles,
     entries_of,
     read_start,
 )
-from ralph_tui.engine.verification.evidence.check_names import is_settings, lints
+from ralph_tui.engine.verification.evidence.classify import is_settings, lints
 
 _QUOTED_PATH = re.compile(r"""['"](/[^'"\n]+)['"]""")
 _HOLDERS = frozenset({".bin", ".pnpm"})

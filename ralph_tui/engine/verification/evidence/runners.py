@@ -10,9 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.verification.verification import RunnerKind
-from ralph_tui.engine.verification.detection.directory_files import DirectoryFiles
-from ralph_tui.engine.verification.detection.named_tasks import read_package
-from ralph_tui.engine.verification.detection.python_declarations import table
+from ralph_tui.engine.verification.detection.project_checks import read_package
+from ralph_tui.engine.verification.detection.python_declarations import DirectoryFiles, table
 
 REPORTERS = Path(__file__).parent / "reporters"
 """The directory of the reporters that test runners load; no agent may write to it."""

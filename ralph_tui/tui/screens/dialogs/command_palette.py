@@ -118,7 +118,7 @@ class ThemeChoices(ThemeProvider):
 
 
 async def _save_theme(app: Host, name: str) -> None:
-    from ralph_tui.engine.control.change_settings import change_setting
+    from ralph_tui.engine.control.run_settings import change_setting
 
     root = app.launch.root
     kept = await attempt(app, lambda: change_setting(root, "screen.theme", name))

@@ -12,8 +12,7 @@ from ralph_tui.config.load import EffectiveSetting
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.engine.control.change_settings import SettingChange, change_setting, effective
-from ralph_tui.engine.control.run_settings import adjust
+from ralph_tui.engine.control.run_settings import SettingChange, adjust, change_setting, effective
 from ralph_tui.present.sections.settings_list import (
     LIVE_LIMITS,
     LiveLimit,

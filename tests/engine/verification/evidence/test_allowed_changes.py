@@ -7,13 +7,9 @@ import pytest
 import yaml
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
-from ralph_tui.engine.verification.evidence.allowed_changes import (
-    MOST_LINES,
-    allowing_check_changes,
-    plan_notices,
-    shown_changes,
-)
+from ralph_tui.engine.phases.planning import allowing_check_changes, plan_notices
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
+from ralph_tui.engine.verification.gate import MOST_LINES, shown_changes
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.engine.verification.evidence.projects import write
 from tests.harness.tables import Case, Line, each_case

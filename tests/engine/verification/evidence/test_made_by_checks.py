@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ralph_tui.engine.verification.evidence.made_by_checks import MadeByChecks
+from ralph_tui.engine.verification.evidence.trusted_base import MadeByChecks
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.engine.verification.evidence.projects import write
 

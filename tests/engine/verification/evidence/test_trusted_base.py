@@ -7,7 +7,7 @@ import pytest
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.engine.verification.evidence.altered import Altered
 from ralph_tui.engine.verification.evidence.check_inputs import CheckInputs
-from ralph_tui.engine.verification.evidence.settings_parts import controlling_part
+from ralph_tui.engine.verification.evidence.classify import controlling_part
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
 from ralph_tui.engine.verification.judge_tree import JudgeTree
 from tests.engine.verification.evidence.projects import PROJECT, Changes, write
