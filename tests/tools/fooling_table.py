@@ -40,7 +40,8 @@ TAIL = """
   that asks for a variable which only a test runner sets, or names your tests or their data, but not code that finds them by a search.
 - **Runners without a report.** If ralph does not know the report of a runner, the exit status counts, and the receipt says so. ralph then
   changes the numbers and texts in your tests once: the check must turn red. A check that reads no such values is not tried this way.
-- **New tests that compare little.** Where everything passed before, a new test that fails without the work shows it, even if it compares little.
+- **New tests that expect what the code does.** Where everything passed before, a new test has to fail without the work, and also when it gives
+  the code other numbers and texts or when the new code computes other results. ralph does not know whether the result it expects is right.
 - **Helpers of tests among the sources.** Such a file counts as product if its name and place do not say more. Put it into a directory of tests.
 - **Checks that ignore failures from the start.** A Makefile that ignores the status of its tests is green before any work. Such a task is
   never verified, but the reviewer judges it.

@@ -139,7 +139,9 @@ NO_CHECK_PASSED = NO_CHECK_RAN.model_copy(
 )
 
 
-NOTHING_SHOWN = "every check passed before the work as well, and no new test notices it"
+NOTHING_SHOWN = (
+    "every check passed before the work as well, and no new test depends on what the work computes"
+)
 """The question of a claim that broke nothing and of which no check shows that anything was done."""
 
 

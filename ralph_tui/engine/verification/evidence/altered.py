@@ -1,6 +1,7 @@
 """Alter the files of a claim, so that a check has to notice.
 
-Tests get other values or must fail, variables get other names, and sources lose the marks that silence a check.
+Tests get other values or must fail, the product computes others, variables get other names, and sources lose the marks that
+silence a check.
 """
 
 import ast
@@ -17,10 +18,11 @@ from ralph_tui.engine.verification.evidence.classify import (
     SUBJECT,
     TEST_DIRECTORIES,
     classify,
+    is_settings,
     is_test_file,
     without_new_marks,
 )
-from ralph_tui.engine.verification.evidence.tests_inside import has_own_tests
+from ralph_tui.engine.verification.evidence.tests_inside import has_own_tests, tests_in
 from ralph_tui.engine.verification.evidence.trusted_base import Inspection, TrustedBase
 from ralph_tui.vcs.snapshots import Content
 
@@ -65,13 +67,12 @@ class Altered(NamedTuple):
                 found |= {path: kept} if kept != held else {}
         return found
 
-    def with_other_values(self, *, data: bool = False, new: bool = False) -> dict[str, Content]:
-        """Return tests with other numbers and texts: sources, data that the changed product names, or those that are `new`."""
-        changed = {c.path for c in self.inspection.checks if _TESTS.fullmatch(c.reason)}
-        tests = changed if new else self.inspection.originals
-        held = self._contents[1] if new else {**self._contents[1], **self.inspection.judged}
+    def with_other_values(self, *, data: bool = False) -> dict[str, Content]:
+        """Return the base's tests with other numbers and texts: sources, or data that the changed product names."""
+        tests = self.inspection.originals
+        held = {**self._contents[1], **self.inspection.judged}
         wanted = self._told_data() if data else is_source
-        chosen = [p for p in sorted(tests | self.inspection.product.keys()) if new or wanted(p)]
+        chosen = [p for p in sorted(tests | self.inspection.product.keys()) if wanted(p)]
         names = {PurePosixPath(path).stem for path in tests}
         found = {}
         for path, kept in islice(((path, held.get(path)) for path in chosen), _MOST_TESTS):
@@ -81,6 +82,36 @@ class Altered(NamedTuple):
             if kept and is_test and other != text:
                 found[path] = self.base.trees.put(other, kept.mode)
         return found
+
+    def with_other_results(self) -> tuple[dict[str, Content], dict[str, Content]]:
+        """Return new tests that give the product other inputs, and the changed product that returns others; its data without code."""
+        old, new = self._contents
+        tests = {c.path for c in self.inspection.checks if _TESTS.fullmatch(c.reason)}
+        product = {p for p in self.inspection.product if not is_settings(p)} - tests
+        code = {*filter(is_source, product)} or product
+        paths = islice(sorted((tests | product) & new.keys()), _MOST_TESTS)
+        texts = {path: os.fsdecode(self.base.read(new[path])) for path in paths}
+        defined = (one for p in texts.keys() & code for one in _DEFINED.finditer(texts[p]))
+        names = {one[one.lastindex or 0] for one in defined} - _WORDS
+        call, other = re.compile(_CALL % "|".join(names or {"(?!)"})), others()
+        found: dict[bool, dict[str, Content]] = {True: {}, False: {}}
+        for path, text in texts.items():
+            known = {*self.base.read(old[path]).splitlines()} if path in old else {b""}
+            inside = [(0, len(text))] if path in tests else tests_in(path, text)
+            at, lines = 0, list[str]()
+            for line in text.splitlines(keepends=True):
+                tested = any(a <= at < b for a, b in inside)
+                at += len(line)
+                if os.fsencode(line.rstrip("\r\n")) in known or not (tested or path in code):
+                    lines.append(line)
+                elif tested:
+                    lines.append(call.sub(lambda match: _VALUE.sub(other, match[0]), line))
+                else:
+                    lines.append(computing_otherwise(path, line, other))
+            if (changed := "".join(lines)) != text:
+                kept = self.base.trees.put(os.fsencode(changed), new[path].mode)
+                found[bool(inside)][path] = kept
+        return found[True], found[False]
 
     def with_failing_tests(
         self, tests: Iterable[str]
@@ -181,6 +212,17 @@ def other_values(data: bytes, names: Collection[str] = (), *, words: bool = Fals
         names: Texts that are no values, such as those of modules that a runner loads.
         words: Whether it is data, where all words may be texts.
     """
+    other = others(names)
+    text = data.decode("utf-8", "replace")
+    if words:
+        return re.sub(_DATA if _DATA.search(text) else r"\w+", other, text).encode()
+    lines = text.splitlines(keepends=True)
+    return "".join(
+        line if _LOADS.search(line) else _VALUE.sub(other, line) for line in lines
+    ).encode()
+
+
+def others(names: Collection[str] = ()) -> Callable[[re.Match[str]], str]:
     count = itertools.count(7, 2)
 
     def other(match: re.Match[str]) -> str:
@@ -189,13 +231,52 @@ def other_values(data: bytes, names: Collection[str] = (), *, words: bool = Fals
         number = next(count)  # a text keeps its letters, by which code may look for it
         return str(int(word) + number) if word.isdecimal() else word + word[0] * number
 
-    text = data.decode("utf-8", "replace")
-    if words:
-        return re.sub(_DATA if _DATA.search(text) else r"\w+", other, text).encode()
-    lines = text.splitlines(keepends=True)
-    return "".join(
-        line if _LOADS.search(line) else _VALUE.sub(other, line) for line in lines
-    ).encode()
+    return other
+
+
+_DEFINED = re.compile(
+    r"\b(?:defp?|fn|func?|fun|function|sub|class)\s+(?:\([^)\n]*\)\s*)?(?:\w+[.:])*(\w+)|\b(\w+)\s*=|\b(\w+)\([^;()\n]*\)\s*\{"
+)
+_WORDS = frozenset({"assert", "for", "foreach", "if", "return", "switch", "while"})
+_CALL = r"\b(?:%s)[?!]?\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+_LITERAL = r"""(?:-?[\d.]+|None|nil|null|undefined|[Tt]rue|False|false|"[^"]*"|'[^']*'|\[\]|\{\})"""
+_CONSTANT = re.compile(
+    rf"(?:(?:\breturn|\byield|=>|\becho|\blambda[^:]*:)\s*{_LITERAL}?|\{{\s*{_LITERAL}|^\s*{_LITERAL})[;\s}}]*$"
+)
+"""The end of a line that returns the same whatever it is given."""
+_KEPT = re.compile(r"\s*(?:#|//|/?\*|--|<!--|while\b|until\b|loop\b)|.{1000}")
+"""Lines that compute nothing, may never end if they compute otherwise, or are too long."""
+_CONDITION = re.compile(r"(\s*(?:\} )?(?:else )?(?:el)?if )(?!let\b)([^;]+?)( \{|:| then)(\s*)")
+_RETURNS = re.compile(
+    r"(.*?(?:\b(?:return|yield(?! from))\s|=>))\s*([^\s{].*?[^\s,({\[])(;?[\s}]*)"
+)
+_LISTS = re.compile(r".+\.(?:py|rb|php|[cm]?[jt]sx?)")
+"""Sources in which what a function returns may as well be a list."""
+_OPERATORS = {
+    "==": "!=", "!=": "==", "===": "!==", "!==": "===", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "&&": "||",
+    "||": "&&", "and": "or", "or": "and", "+": "-", "-": "+", "*": "+", "/": "*", "%": "+",
+}  # fmt: skip
+_OPERATOR = re.compile(rf"(?<= )(?:{'|'.join(map(re.escape, _OPERATORS))})(?= )")
+
+
+def computing_otherwise(path: str, line: str, other: Callable[[re.Match[str]], str]) -> str:
+    """Return a line of a product that computes another value, unless what it returns is constant."""
+    if not is_source(path):
+        return re.sub(_DATA if _DATA.search(line) else r"\w+", other, line)
+    if _LOADS.search(line) or _KEPT.match(line):
+        return line
+    end = constant.start() if (constant := _CONSTANT.search(line)) else len(line)
+    line, rest = line[:end], line[end:]
+    found = _RETURNS.fullmatch(line) if _LISTS.fullmatch(path) else None
+    if found and all(found[2].count(a) == found[2].count(b) for a, b in ("()", "[]", "{}")):
+        return f"{found[1]} [{found[2]}]{found[3]}{rest}"
+    if found := _CONDITION.fullmatch(line):
+        no = "!" if found[3] == " {" else "not "
+        return f"{found[1]}({no}({found[2]})){found[3]}{found[4]}{rest}"
+    line = _VALUE.sub(other, line)
+    if not re.search("^\\s*for\\b|[\"'`]", line):  # texts have no difference
+        line = _OPERATOR.sub(lambda match: _OPERATORS[match[0]], line)
+    return line + rest
 
 
 _MUST_FAIL = (

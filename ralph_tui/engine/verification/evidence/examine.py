@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import re
 import shutil
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
@@ -62,8 +62,6 @@ _CANNOT_REPORT = re.compile(r'importing plugin "ralph_pytest_report"|not allowed
 """What runners say that cannot load a reporter."""
 _QUICK = 20.0
 """Seconds that a check may take if it runs once more for more evidence."""
-_WHOLE = 0.8
-"""The share of the known tests that a run has at least unless it stopped early."""
 _OUTPUT_BYTES = 16 * 1024 * 1024
 
 
@@ -286,40 +284,28 @@ class Examiner:
                 raise AskError(question, files)
         shown = green is not True
         new_tests = bool(files) or inspection.tests_inside
-        known = case.here.reported or case.before.outcomes or not case.is_linter
-        if (green or vacuous) and known and new_tests:
+        if (green or vacuous) and new_tests and not case.is_linter:
             base = await self._run_on(inspection.claim, command, changed=inspection.product)
             noticed = noticing(case.here, base)
-            if noticed and not case.here.reported:
-                await self._require_comparison(case, tree)
-                noticed = noticed if await self._still_notice(case, tree) else ()
-            found = f"{shortlist(noticed, MOST_SHOWN)} fails without the work" if noticed else ""
+            shown = bool(noticed) and await self._depends(case, noticed)
+            found = f"{shortlist(noticed, MOST_SHOWN)} fails without the work" if shown else ""
             runs.append(base.on(Tree.BASE, found))
-            shown = bool(noticed)
         if vacuous and not shown:
-            what = "only with new tests, which pass without the work as well"
+            what = "only with new tests, which do not depend on what the work computes"
             raise AskError(f"`{command}` passes {what}", files)
         return shown
 
-    async def _still_notice(self, case: Case, tree: str) -> bool:
-        """Return whether tests with other values fail as without the work: the product can print outcomes of tests, and end them."""
-        before, here = case.before.outcomes or {}, case.here
-        silent, altered = not here.report.outcomes, Altered(self._base, case.inspection)
-        other = await asyncio.to_thread(altered.with_other_values, new=silent)
-        less = here.report.failing or reports.weaknesses(before, here.report)
-        if not other or less or here.result.seconds > _QUICK:
-            return False
-        run = (case.command, case.limit_seconds, other)
-        if silent:
-            return bool((await self._run_on(case.inspection.claim, *run)).result.exit_code)
-        then, now = [await self._run_on(one, *run) for one in (case.inspection.base, tree)]
-        failing = {*then.report.failing}
-        return bool(
-            failing
-            and failing.issubset(now.report.failing)
-            and now.result.exit_code
-            and len(then.report.outcomes) >= _WHOLE * len(before)
-        )
+    async def _depends(self, case: Case, noticed: Sequence[str]) -> bool:
+        """Return whether a new test fails if the product returns other values, because its inputs or its code are others."""
+        altered, now = Altered(self._base, case.inspection), case.here.report.outcomes
+        inputs, results = await asyncio.to_thread(altered.with_other_results)
+        for other in filter(None, (inputs, results)):
+            ran = await self._run_on(case.inspection.claim, case.command, case.limit_seconds, other)
+            unnamed = now if other is inputs else ran.report.outcomes  # a name may be a number
+            failed = any(n in noticed or n not in unnamed for n in ran.report.failing)
+            if failed or (not now and ran.result.exit_code):
+                return True
+        return False
 
     async def _object(self, case: Case, tree: str, *, turned: bool) -> None:
         """Ask about what somebody has to judge although the check, which may have `turned` green, passes in the judge tree."""

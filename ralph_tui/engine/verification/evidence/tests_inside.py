@@ -54,6 +54,13 @@ class _Inside(NamedTuple):
     """How a part is put back at the end."""
 
 
+def tests_in(path: str, text: str) -> list[tuple[int, int]]:
+    """Return where tests are in a source."""
+    with contextlib.suppress(SyntaxError, ValueError):
+        return [one for kind in _INSIDE if path.endswith(kind.suffixes) for one in kind.spans(text)]
+    return []
+
+
 def with_base_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | None:
     """Return the new content of a source file with the tests inside it as they were."""
     for kind in _INSIDE:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.verification.evidence.altered import other_values
+from ralph_tui.engine.verification.evidence import altered
 from ralph_tui.engine.verification.evidence.classify import (
     Context,
     classify,
@@ -62,7 +62,13 @@ VERBS: dict[str, Verb] = {
     "based": lambda line, root: shown(
         with_new_tests(line.name, base_of(line, root), line.data, {"sum"})
     ),
-    "other": lambda line, _: shown(other_values(line.whole.encode(), {"test_sum"})),
+    "other": lambda line, _: shown(altered.other_values(line.whole.encode(), {"test_sum"})),
+    "computes": lambda line, _: shown(
+        "".join(
+            altered.computing_otherwise(line.name, one, altered.others())
+            for one in line.text.splitlines(keepends=True)
+        ).encode()
+    ),
     "marks": marks,
 }
 
