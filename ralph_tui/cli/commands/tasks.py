@@ -101,7 +101,7 @@ def complete(
     Reports show that you accepted it. An agent cannot do this.
     """
     task = open_controls().complete(task_id, reason)
-    out(f"{task.id} is complete, accepted by you: {task.title}.")
+    out(f"{task.id} is complete, accepted by you: {task.title.rstrip('.')}.")
 
 
 @app.command(epilog=examples("ralph retry task-003", "ralph retry"))
@@ -118,7 +118,7 @@ def retry(
         out("If the loop waits for a limit or a busy service, it retries now.")
         return
     task = controls.retry(task_id)
-    out(f"{task.id} is pending again: {task.title}.")
+    out(f"{task.id} is pending again: {task.title.rstrip('.')}.")
 
 
 @app.command(epilog=examples("ralph hold task-003"))
@@ -137,7 +137,7 @@ def release(
 ) -> None:
     """Release a task from hold."""
     task = open_controls().release(task_id)
-    out(f"{task.id} can be chosen again: {task.title}.")
+    out(f"{task.id} can be chosen again: {task.title.rstrip('.')}.")
 
 
 @app.command(
@@ -262,4 +262,4 @@ def add(
 def drop(task_id: TaskId) -> None:
     """Remove a task from the plan."""
     task = open_controls().drop_task(task_id)
-    out(f"Dropped {task.id}: {task.title}.")
+    out(f"Dropped {task.id}: {task.title.rstrip('.')}.")
