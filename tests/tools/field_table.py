@@ -32,7 +32,7 @@ This page is generated. After you change the field, run `uv run python -m tests.
 
 
 def page() -> str:
-    """The whole page."""
+    tried = (PAGE.parents[1] / "tests/field/by_hand.md").read_text(encoding="utf-8")
     every = packages().values()
     registries = [package.source.registry for package in every]
     shown = [f"{registries.count(name)} from {name}" for name in dict.fromkeys(registries)]
@@ -48,7 +48,7 @@ def page() -> str:
     columns = "Package | Shape | Test command | Honest work | Lie | Undo | Commit | What fell"
     rows = [f"| {' | '.join(_cells(package))} |" for package in every]
     table = [f"| {columns} |", "| --- " * len(columns.split("|")) + "|", *rows]
-    return "\n".join([head, *table, "", *_surroundings(), ""])
+    return "\n".join([head, *table, "", *_surroundings(), "", tried])
 
 
 def _surroundings() -> Iterator[str]:
