@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class DocumentHold:
-    """A lock beside the copies, where the agent cannot write. It ends with the process of the loop.
+    """A lock beside the copies, where the agent cannot write, which ends with the process of the loop.
 
-    While it is held, what another program changes in the documents counts as the agent's, in every ralph process.
+    While it is held, what others change in the documents counts as the agent's, in every process.
     """
 
     def __init__(
@@ -26,11 +26,10 @@ class DocumentHold:
         self._lock: BaseFileLock | None = None
 
     def hold(self) -> None:
-        if self._lock is not None:
-            return
         try:
-            lock = file_lock(mirror_of(self._root) / HOLD)
-            lock.acquire()  # another process holds it only to see whether it is held
+            lock = self._lock or file_lock(mirror_of(self._root) / HOLD)
+            if self._lock is None and mirror_of(self._root).is_dir():  # a missing one stays missing
+                lock.acquire()  # another process holds it only to see whether it is held
         except (OSError, StoreError) as error:
             self._report(f"Changes by the agent's commands cannot be recognized: {error}.")
         else:
