@@ -8,9 +8,11 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import EVENT
 from ralph_tui.domain.outcomes import LoopStatus
+from ralph_tui.domain.view.run_history import RunHistoryBuilder
 from ralph_tui.present.events.event_sentences import SENTENCES
 from ralph_tui.present.text.glyphs import ASCII
-from ralph_tui.present.timeline.event_lines import LIMIT, OWN_LINES, EventPrinter
+from ralph_tui.present.timeline.event_lines import LIMIT, EventPrinter
+from ralph_tui.present.timeline.timeline import Timeline
 from tests.cli.recorded import COMPLETE, whole_run
 
 WHOLE_RUN = Path(__file__).parents[1] / "cli/whole_run.txt"
@@ -62,8 +64,12 @@ def test_every_ending_has_a_word(status: LoopStatus) -> None:
 
 
 def test_every_event_is_told_or_left_out_on_purpose() -> None:
-    untold = {kind for kind in ev.KINDS if not kind.transient} - {*SENTENCES, *OWN_LINES}
-    assert untold == {ev.UsageReported}
+    untold = {kind for kind in ev.KINDS if not kind.transient} - SENTENCES.keys()
+    own = {name.removeprefix("on_") for name in vars(EventPrinter) if name.startswith("on_")}
+    names = {kind.model_fields["type"].default: kind for kind in ev.KINDS}
+    assert untold - {names[name] for name in own} == {ev.UsageReported}
+    for folds in (Timeline, RunHistoryBuilder):  # a handler is named after its event
+        assert {name[3:] for name in vars(folds) if name.startswith("on_")} <= names.keys()
 
 
 def test_a_long_line_is_cut() -> None:

@@ -86,7 +86,7 @@ def related(draw: st.DrawFn) -> ev.Event:
 def test_any_events_can_be_folded_and_drawn_at_any_width(
     told: list[ev.Event], width: int, glyphs: Any
 ) -> None:
-    timeline, view, watch = Timeline(max_entries=8, max_detail_chars=50), LoopView(), Stopwatch()
+    timeline, view, watch = Timeline(max_entries=8, max_chars=50), LoopView(), Stopwatch()
     finished = None
     for event in told:
         timeline.feed(event)
@@ -157,15 +157,11 @@ def test_many_events_keep_their_bounds() -> None:
     assert len(timeline.entries) <= 11_000
     assert len(timeline.live_text) <= 4_000
     kept = sum(len(e.call.output) for e in timeline.entries if isinstance(e, CallEntry))
-    assert kept <= 8_100_000
+    assert 14_000_000 <= kept <= 16_000_000
     assert kept_bytes(timeline) <= 1_000_000
     last = timeline.entries[-2]
     assert isinstance(last, CallEntry)
     assert last.call.output
-    oldest = next(e for e in timeline.entries if isinstance(e, CallEntry))
-    assert oldest.call.trimmed
-    assert "events.jsonl" in detail_of(oldest, UNICODE).text
-    assert "x" * 20 in plain(entry_lines.line(oldest, 0, 80, UNICODE))
 
 
 def test_sub_agents_are_nested_and_unknown_calls_still_appear() -> None:

@@ -119,12 +119,7 @@ def _call(call: Call, glyphs: Glyphs) -> Detail:
         sections.append(Section("Why it was denied", denial_text(call), SectionKind.ERROR))
     if call.allowance:
         sections.append(Section("Why it was allowed", allowance_text(call), SectionKind.NOTE))
-    if call.trimmed:
-        journal = "This call is no longer in memory. The full call is in .ralph/events.jsonl."
-        sections.append(Section("Dropped", journal, SectionKind.NOTE))
-    sections += renderer.sections(call)
-    if not call.trimmed:
-        sections.append(_output(call))
+    sections += [*renderer.sections(call), _output(call)]
     path = renderer.argument(call) if call.name in CHANGING else ""
     return Detail(call.name or renderer.verb, facts, tuple(sections), path)
 

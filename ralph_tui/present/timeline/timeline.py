@@ -1,6 +1,5 @@
 """Build a bounded list of entries from events."""
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import datetime
@@ -26,7 +25,6 @@ from ralph_tui.present.timeline.entries import (
 )
 from ralph_tui.present.tools.calls import STATE_OF, Call, CallState, bounded, with_relative_paths
 from ralph_tui.present.tools.file_tools import CHANGING, lines_changed
-from ralph_tui.present.tools.inline_diff import excerpt_of
 from ralph_tui.present.tools.renderers import renderer_for
 
 ASK_TOOL = "AskUserQuestion"
@@ -40,12 +38,19 @@ def _asks(asked: AskedQuestion, call: Call) -> bool:
     return call.name == ASK_TOOL
 
 
+def _size(entry: Entry) -> int:
+    if not isinstance(entry, CallEntry):
+        return 0
+    call = entry.call
+    return len(call.output) + len(call.patch) + sum(len(str(v)) for v in call.input.values())
+
+
 def _seconds(since: datetime | None, until: datetime | None) -> float:
     return max(0.0, (until - since).total_seconds()) if since and until else 0.0
 
 
 MAX_ENTRIES = 10_000
-MAX_DETAIL_CHARS = 8_000_000
+MAX_CHARS = 16_000_000
 MAX_TEXT = 20_000
 MAX_LIVE = 4_000
 MAX_OPEN_CALLS = 1_000
@@ -106,13 +111,14 @@ def increased_counters(before: CircuitBreaker, after: CircuitBreaker) -> tuple[s
 class Timeline:
     """The newest entries of a run, and the text that is being written.
 
-    The number of an entry never changes; `entries[0]` has the number `first`.
+    The number of an entry never changes; `entries[0]` has the number `first`. Each method `on_TYPE` takes the events
+    of this type; the other types become notes.
     """
 
     def __init__(
         self,
         max_entries: int = MAX_ENTRIES,
-        max_detail_chars: int = MAX_DETAIL_CHARS,
+        max_chars: int = MAX_CHARS,
         *,
         roots: tuple[str, ...] = (),
         with_times: Callable[[str, datetime | None], str] = in_local,
@@ -121,6 +127,7 @@ class Timeline:
 
         Args:
             max_entries: How many entries are kept; there may be a tenth more between two trims.
+            max_chars: How many characters of calls are kept.
             roots: Paths below one of these directories are shown relative to it.
             with_times: Returns a note with its times as the reader wants them, at the time of its event.
         """
@@ -135,9 +142,8 @@ class Timeline:
         self._asked: dict[str, AskedQuestion] = {}
         """The questions that wait for an answer."""
         self._max_entries = max_entries
-        self._max_detail = max_detail_chars
-        self._detail_chars = 0
-        self._details: deque[tuple[int, int]] = deque()
+        self._max_chars = max_chars
+        self._chars = 0
         self._open: dict[str, CallEntry] = {}
         self._heading_iteration = 0
         """The iteration of the last heading."""
@@ -152,23 +158,6 @@ class Timeline:
         self._claim_start: int | None = None
         """The number of the entry that started the gate."""
         self._live: dict[str | None, str] = {}
-        self._handlers: dict[type[ev.Event], Callable[[Any], Entry | None]] = {
-            ev.TextDelta: self._text_delta,
-            ev.AssistantText: self._assistant_text,
-            ev.IterationStarted: self._iteration_started,
-            ev.IterationFinished: self._iteration_finished,
-            ev.StepStarted: self._step_started,
-            ev.QuestionAsked: self._question_changed,
-            ev.QuestionAnswered: self._question_changed,
-            ev.GateStarted: self._gate_started,
-            ev.GateFinished: self._gate_finished,
-            ev.GateChecked: self._gate_checked,
-            ev.ToolStarted: self._tool_started,
-            ev.ToolRewritten: self._tool_rewritten,
-            ev.ToolDenied: self._tool_denied,
-            ev.ToolAllowed: self._tool_allowed,
-            ev.ToolFinished: self._tool_finished,
-        }
 
     @property
     def changed_files(self) -> tuple[FileChange, ...]:
@@ -196,7 +185,7 @@ class Timeline:
     def feed(self, event: ev.Event) -> Entry | None:
         """Add an event, and return the entry that tells it; None if it says nothing new."""
         entry: Entry | None = None
-        if handler := self._handlers.get(type(event)):
+        if handler := getattr(self, f"on_{event.type}", None):
             entry = handler(event)
         elif self._deduplicator.is_news(event):
             entry = self._add_note(event)
@@ -214,7 +203,7 @@ class Timeline:
         said["text"] = self._with_times(note.text, event.time)
         return self._add(NoteEntry(**said, number=self.end))
 
-    def _question_changed(self, e: ev.QuestionAsked | ev.QuestionAnswered) -> NoteEntry | None:
+    def on_question_asked(self, e: ev.QuestionAsked | ev.QuestionAnswered) -> NoteEntry | None:
         if isinstance(e, ev.QuestionAsked):
             self._asked[e.question.id] = e.question
         else:
@@ -222,6 +211,8 @@ class Timeline:
         for entry in list(self._open.values()):
             self._wait_or_run(entry, e.time)
         return self._add_note(e)
+
+    on_question_answered = on_question_asked
 
     def _wait_or_run(self, entry: CallEntry, time: datetime | None) -> CallEntry:
         """Replace a call that begins or ends to wait for the person. A question may arrive before its call."""
@@ -238,11 +229,11 @@ class Timeline:
         self._replace(entry)
         return entry
 
-    def _gate_started(self, e: ev.GateStarted) -> NoteEntry | None:
+    def on_gate_started(self, e: ev.GateStarted) -> NoteEntry | None:
         self._claim_start = self.end
         return self._add_note(e)
 
-    def _gate_finished(self, e: ev.GateFinished) -> NoteEntry | None:
+    def on_gate_finished(self, e: ev.GateFinished) -> NoteEntry | None:
         """Add the verdict on a claim; one that rejects it hides the checks before it."""
         start, self._claim_start = self._claim_start, None
         verdict = self._add_note(e)
@@ -284,37 +275,46 @@ class Timeline:
 
     def _add(self, entry: Kept) -> Kept:
         self.entries.append(entry)
-        if len(self.entries) > self._max_entries + self._max_entries // 10:
-            surplus = len(self.entries) - self._max_entries
-            del self.entries[:surplus]
-            self.first += surplus
-            self.changed = {number for number in self.changed if number >= self.first}
-            for number in [n for n in self.folded if n < self.first]:
-                del self.folded[number]
-            while self._details and self._details[0][0] < self.first:
-                self._detail_chars -= self._details.popleft()[1]
+        self._chars += _size(entry)
+        self._drop_oldest()
         return entry
+
+    def _drop_oldest(self) -> None:
+        count, chars = len(self.entries), self._chars
+        if count <= self._max_entries + self._max_entries // 10 and chars <= self._max_chars:
+            return
+        surplus, most = 0, self._max_chars - self._max_chars // 10
+        while surplus < count - 1 and (count - surplus > self._max_entries or chars > most):
+            chars -= _size(self.entries[surplus])
+            surplus += 1
+        self._chars = chars
+        del self.entries[:surplus]
+        self.first += surplus
+        self.changed = {number for number in self.changed if number >= self.first}
+        for number in [n for n in self.folded if n < self.first]:
+            del self.folded[number]
 
     def _replace(self, entry: Entry) -> None:
         index = entry.number - self.first
         if 0 <= index < len(self.entries):
+            self._chars += _size(entry) - _size(self.entries[index])
             self.entries[index] = entry
             self.changed.add(entry.number)
 
-    def _text_delta(self, e: ev.TextDelta) -> None:
+    def on_text_delta(self, e: ev.TextDelta) -> None:
         known = self._live.pop(e.parent_id, "") + e.text
         # Cut rarely, because copying the text for every word would be expensive.
         self._live[e.parent_id] = known if len(known) < 2 * MAX_LIVE else known[-MAX_LIVE:]
         while len(self._live) > MAX_DEPTH:
             del self._live[next(iter(self._live))]
 
-    def _assistant_text(self, e: ev.AssistantText) -> TextEntry | None:
+    def on_assistant_text(self, e: ev.AssistantText) -> TextEntry | None:
         self._live.pop(e.parent_id, None)
         if not (text := head(e.text.strip(), MAX_TEXT)):
             return None
         return self._add(TextEntry(self.end, self._depth(e.parent_id), text))
 
-    def _iteration_started(self, e: ev.IterationStarted) -> HeadingEntry:
+    def on_iteration_started(self, e: ev.IterationStarted) -> HeadingEntry:
         named = "" if e.title.casefold() == e.task_id.casefold() else f"  {e.title}"
         title = f"iteration {e.iteration}  {e.task_id}{named}".rstrip()
         number = self._pending_heading if self._heading_iteration == e.iteration else None
@@ -331,7 +331,7 @@ class Timeline:
             self._add(NoteEntry("note", "chosen", e.why, number=self.end))
         return heading
 
-    def _iteration_finished(self, e: ev.IterationFinished) -> NoteEntry | None:
+    def on_iteration_finished(self, e: ev.IterationFinished) -> NoteEntry | None:
         for path in e.files_changed:
             self._add_change(FileChange(path))
         heading = self.entry(self._last_heading)
@@ -339,17 +339,17 @@ class Timeline:
             self._replace(replace(heading, ended=e, files=self.changed_files))
         return self._add_note(e)
 
-    def _step_started(self, e: ev.StepStarted) -> NoteEntry | None:
+    def on_step_started(self, e: ev.StepStarted) -> NoteEntry | None:
         if e.iteration != self._heading_iteration:  # a step before the work
             self._heading_iteration, self._pending_heading = e.iteration, self.end
             title = f"iteration {e.iteration}  {e.task_id}".rstrip()
             self._add(HeadingEntry(self.end, title, ""))
         return self._add_note(e)
 
-    def _gate_checked(self, e: ev.GateChecked) -> CheckEntry:
+    def on_gate_checked(self, e: ev.GateChecked) -> CheckEntry:
         return self._add(CheckEntry(self.end, e.receipt))
 
-    def _tool_started(self, e: ev.ToolStarted) -> CallEntry:
+    def on_tool_started(self, e: ev.ToolStarted) -> CallEntry:
         data = with_relative_paths(bounded(e.input), self._roots)
         known = self._open.get(e.tool_id)
         if known is not None and known.call.denial is not None:  # it arrived before the start
@@ -374,20 +374,20 @@ class Timeline:
         self._replace(entry)
         return entry
 
-    def _tool_rewritten(self, e: ev.ToolRewritten) -> CallEntry:
+    def on_tool_rewritten(self, e: ev.ToolRewritten) -> CallEntry:
         return self._update_call(e.tool_id, "Bash", rewrite=e)
 
-    def _tool_denied(self, e: ev.ToolDenied) -> CallEntry | NoteEntry | None:
+    def on_tool_denied(self, e: ev.ToolDenied) -> CallEntry | NoteEntry | None:
         if e.name == NETWORK and e.tool_id not in self._open:
             return self._add_note(e)  # access to a host is not a tool call
         return self._update_call(e.tool_id, e.name, denial=e, state=CallState.DENIED)
 
-    def _tool_allowed(self, e: ev.ToolAllowed) -> CallEntry | NoteEntry | None:
+    def on_tool_allowed(self, e: ev.ToolAllowed) -> CallEntry | NoteEntry | None:
         if e.tool_id in self._open:
             return self._update_call(e.tool_id, e.name, allowance=e)
         return self._add_note(e)
 
-    def _tool_finished(self, e: ev.ToolFinished) -> CallEntry:
+    def on_tool_finished(self, e: ev.ToolFinished) -> CallEntry:
         known = self._open.get(e.tool_id)
         denied = known is not None and known.call.state is CallState.DENIED
         state = CallState.DENIED if denied else STATE_OF[e.outcome]
@@ -398,18 +398,7 @@ class Timeline:
         if state is CallState.OK and entry.call.name in CHANGING:
             path = renderer_for(entry.call).argument(entry.call)
             self._add_change(FileChange(path, *lines_changed(entry.call)))
-        size = len(entry.call.output) + len(entry.call.patch)
-        size += sum(len(str(v)) for v in entry.call.input.values())
-        self._details.append((entry.number, size))
-        self._detail_chars += size
-        while self._detail_chars > self._max_detail and len(self._details) > 1:
-            number, freed = self._details.popleft()
-            self._detail_chars -= freed
-            old = self.entry(number)
-            if isinstance(old, CallEntry):
-                argument = one_line(renderer_for(old.call).argument(old.call))
-                trimmed = old.call.trim(argument, excerpt_of(old.call))
-                self._replace(replace(old, call=trimmed))
+        self._drop_oldest()
         return entry
 
     def _add_change(self, change: FileChange) -> None:

@@ -1,17 +1,15 @@
 """A tool call as the screen keeps it, and the renderer that shows it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from ralph_tui.domain.events import ToolAllowed, ToolDenied, ToolRewritten
 from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.domain.sanitize import head, inert
-from ralph_tui.present.text.diffs import DiffLine
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.text.status_labels import Look
 
@@ -49,14 +47,6 @@ LOOK_OF_CALL = {
 }
 
 
-class Excerpt(NamedTuple):
-    """The lines of a change that are shown below its call, each cut to the width that a screen can show."""
-
-    sides: tuple[DiffLine, ...] = ()
-    more: int = 0
-    """How many further lines changed."""
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """One tool call from start to end."""
@@ -77,15 +67,6 @@ class Call:
     waits_since: datetime | None = None
     waited: float = 0.0
     """Seconds that the call waited for the person, which do not count as its duration."""
-    trimmed: bool = False
-    """Whether input and output were dropped to limit memory; the journal still has them."""
-
-    excerpt: Excerpt | None = None
-    """The lines below a trimmed call. Before trimming, they come from the input."""
-
-    def trim(self, argument: str, excerpt: Excerpt | None = None) -> "Call":
-        kept: Input = {"argument": argument}
-        return replace(self, input=kept, output="", patch="", trimmed=True, excerpt=excerpt)
 
 
 class SectionKind(StrEnum):

@@ -32,7 +32,7 @@ _REST = re.compile(r"^@@ \+(\d+) -(\d+) more @@$", re.MULTILINE)
 
 
 def _path(call: Call) -> str:
-    return text_of(call.input, "file_path", "notebook_path", "path", "argument")
+    return text_of(call.input, "file_path", "notebook_path", "path")
 
 
 def _read_argument(call: Call) -> str:

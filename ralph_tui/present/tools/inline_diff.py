@@ -1,12 +1,13 @@
 """Draw the few lines of a change that the stream shows below its call. Pure functions, bounded in time."""
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from ralph_tui.domain.formatting import plural
 from ralph_tui.present.text.diffs import FOLD, NUMBER, Diff, DiffLine, read_diff
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.spans import Line, Span, Tone, crop
-from ralph_tui.present.tools.calls import Call, CallState, Excerpt
+from ralph_tui.present.tools.calls import Call, CallState
 from ralph_tui.present.tools.file_tools import CHANGING, change_of
 from ralph_tui.present.tools.renderers import renderer_for
 
@@ -19,15 +20,18 @@ _INDENT = 4
 _MADE_STATES = frozenset({CallState.OK, CallState.RUNNING, CallState.WAITING})
 
 
+class Excerpt(NamedTuple):
+    """The lines of a change that are shown below its call."""
+
+    sides: tuple[DiffLine, ...] = ()
+    more: int = 0
+    """How many further lines changed."""
+
+
 def inline_height(call: Call) -> int:
     """Return the number of lines below a call; 0 unless the call changes a file."""
     excerpt = _excerpt(call)
     return len(excerpt.sides) + bool(excerpt.more)
-
-
-def excerpt_of(call: Call) -> Excerpt | None:
-    excerpt = _excerpt(call)
-    return excerpt if excerpt.sides else None
 
 
 def inline_line(call: Call, index: int, width: int, glyphs: Glyphs) -> Line:
@@ -50,11 +54,7 @@ def _diff_of(sides: tuple[DiffLine, ...], path: str, made: bool) -> Diff:  # noq
 
 
 def _excerpt(call: Call) -> Excerpt:
-    if call.excerpt is not None:
-        return call.excerpt
-    if call.name not in CHANGING or call.trimmed:
-        return Excerpt()
-    return _choose_lines(change_of(call))
+    return _choose_lines(change_of(call)) if call.name in CHANGING else Excerpt()
 
 
 @lru_cache(maxsize=512)

@@ -30,7 +30,7 @@ PREFIX = "mcp__ralph__"
 
 
 def _bash_argument(call: Call) -> str:
-    return call.rewrite.after if call.rewrite else text_of(call.input, "command", "argument")
+    return call.rewrite.after if call.rewrite else text_of(call.input, "command")
 
 
 def _bash_note(call: Call) -> str:
@@ -51,7 +51,7 @@ def _bash_sections(call: Call) -> tuple[Section, ...]:
 
 
 def _search_argument(call: Call) -> str:
-    pattern = text_of(call.input, "pattern", "argument")
+    pattern = text_of(call.input, "pattern")
     place = text_of(call.input, "path", "glob")
     return f"{pattern} in {place}" if pattern and place else pattern or place
 
@@ -70,7 +70,7 @@ def _search_sections(call: Call) -> tuple[Section, ...]:
 
 
 def _web_argument(call: Call) -> str:
-    return text_of(call.input, "url", "query", "argument")
+    return text_of(call.input, "url", "query")
 
 
 def _web_note(call: Call) -> str:
@@ -84,7 +84,7 @@ def _web_sections(call: Call) -> tuple[Section, ...]:
 
 
 def _agent_argument(call: Call) -> str:
-    what = text_of(call.input, "description", "prompt", "argument")
+    what = text_of(call.input, "description", "prompt")
     kind = text_of(call.input, "subagent_type")
     return f"{what} ({kind})" if kind else what
 
@@ -96,7 +96,7 @@ def _agent_sections(call: Call) -> tuple[Section, ...]:
 
 def _ralph_argument(call: Call) -> str:
     action = call.name.removeprefix(PREFIX).removeprefix("ralph_").replace("_", " ")
-    about = text_of(call.input, "task_id", "learning", "description", "content", "argument")
+    about = text_of(call.input, "task_id", "learning", "description", "content")
     return f"{action}: {about}" if about else action
 
 
@@ -114,7 +114,7 @@ def _questions(data: Input) -> list[Question]:
 def _question_argument(call: Call) -> str:
     asked = _questions(call.input)
     if not asked:
-        return text_of(call.input, "argument")
+        return text_of(call.input)
     more = len(asked) - 1
     return f"{asked[0].question} (and {more} more)" if more else asked[0].question
 
@@ -141,7 +141,7 @@ def indented(text: str) -> list[str]:
 
 
 def _plan_argument(call: Call) -> str:
-    return text_of(call.input, "plan", "argument").strip().partition("\n")[0]
+    return text_of(call.input, "plan").strip().partition("\n")[0]
 
 
 def _input_sections(call: Call) -> tuple[Section, ...]:
