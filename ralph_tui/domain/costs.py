@@ -57,9 +57,7 @@ class CostLimits(Model):
     total: Money = 200.0
 
     def of(self, level: CostLevel) -> float:
-        return dict(
-            zip(CostLevel, (self.per_iteration, self.per_session, self.total), strict=True)
-        )[level]
+        return (self.per_iteration, self.per_session, self.total)[list(CostLevel).index(level)]
 
 
 class CostMeter(Model):
@@ -83,7 +81,7 @@ class CostMeter(Model):
         return self.model_copy(update={"iteration": 0.0})
 
     def of(self, level: CostLevel) -> float:
-        return dict(zip(CostLevel, (self.iteration, self.session, self.total), strict=True))[level]
+        return (self.iteration, self.session, self.total)[list(CostLevel).index(level)]
 
     def exceeded(self, limits: CostLimits) -> CostLevel | None:
         widest_first = (CostLevel.TOTAL, CostLevel.SESSION, CostLevel.ITERATION)

@@ -30,7 +30,6 @@ from ralph_tui.present.text.glyphs import ASCII, UNICODE
 from ralph_tui.present.text.spans import (
     Span,
     Tone,
-    crop_fair,
     crop_middle,
     crop_path,
     crop_words,
@@ -176,9 +175,9 @@ def test_lines_are_cut_between_words_and_paths_at_their_beginning() -> None:
 
 def test_a_title_is_cut_at_a_words_end_where_that_costs_little() -> None:
     line = [Span("  ○ "), Span("demo-02  "), Span("Turn titles into slugs: lower case")]
-    assert plain(crop_fair(line, 33)) == "  ○ demo-02  Turn titles into…"
-    assert plain(crop_fair(line, 18)) == "  ○ demo-02  Turn…"
-    assert plain(crop_fair([line[0], line[1], Span("Donaudampfschiffe fahren")], 24)) == (
+    assert plain(crop_words(line, 33)) == "  ○ demo-02  Turn titles into…"
+    assert plain(crop_words(line, 18)) == "  ○ demo-02  Turn…"
+    assert plain(crop_words([line[0], line[1], Span("Donaudampfschiffe fahren")], 24)) == (
         "  ○ demo-02  Donaudampf…"
     ), "a third of the width and more would be empty"
     task = feed.TASKS[1]

@@ -138,14 +138,10 @@ def _without_stamp(line: str) -> str:
 
 
 def since_last_block(lines: Sequence[str]) -> tuple[str, ...]:
-    starts = [number for number, line in enumerate(lines) if line.strip() == _BLOCK_START]
-    if not starts:
-        return tuple(lines)
-    rest = lines[starts[-1] + 1 :]
-    after = (
-        number for number, line in enumerate(rest) if not (_FIELD.match(line) or _ITEM.match(line))
-    )
-    return tuple(rest[next(after, len(rest)) :])
+    """Return the learnings outside of blocks after the last block."""
+    starts = (at for at in reversed(range(len(lines))) if lines[at].strip() == _BLOCK_START)
+    found = _classified(lines[next(starts, 0) :])
+    return tuple(line for line, _, place in found if place is _Place.OUTSIDE)
 
 
 def _listed(title: str, items: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from ralph_tui.domain.view.loop_view import RESTING, LoopView, RunState
 from ralph_tui.present.board.columns import BESIDE_TITLES, most_board
 from ralph_tui.present.text.figures import money
 from ralph_tui.present.text.glyphs import Glyphs
-from ralph_tui.present.text.spans import Line, Span, Tone, crop_fair, row, width_of, wrap
+from ralph_tui.present.text.spans import Line, Span, Tone, crop_words, row, width_of, wrap
 
 
 class Group(StrEnum):
@@ -143,11 +143,11 @@ def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
         return [*fold, Span(item.group.value, Tone.TITLE), Span(count, Tone.MUTED)]
     if item.extra:
         tone = Tone.BAD if item.group is Group.BLOCKED else Tone.MUTED
-        return row([Span(f"{' ' * SIGN}{item.extra}", tone)], [], width, cut=crop_fair)
+        return row([Span(f"{' ' * SIGN}{item.extra}", tone)], [], width, cut=crop_words)
     quiet = item.group in (Group.DONE, Group.WAITING, Group.HELD)
     title = Span(item.title or item.task.title, Tone.MUTED if quiet else Tone.TEXT)
     if item.part:
-        return row([Span(" " * _cells_before_title(item.task)), title], [], width, cut=crop_fair)
+        return row([Span(" " * _cells_before_title(item.task)), title], [], width, cut=crop_words)
     if item.task.is_unverified:
         sign, tone = "warning", Tone.WARN
     left = [
@@ -155,7 +155,7 @@ def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
         Span(f"{item.task.id}  ", Tone.MUTED if quiet else Tone.INFO),
         title,
     ]
-    return row(left, _right_spans(item.group, item.task, width), width, cut=crop_fair)
+    return row(left, _right_spans(item.group, item.task, width), width, cut=crop_words)
 
 
 NO_PLAN = "There is no plan to build."

@@ -16,7 +16,7 @@ from ralph_tui.domain.plan.plan import Task, needing
 from ralph_tui.present.board.board_rows import LOOK_OF_GROUP, complete_ids, group_of
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import LazyLines, LineBlock
-from ralph_tui.present.text.spans import Line, Span, Tone, crop_fair, row, width_of
+from ralph_tui.present.text.spans import Line, Span, Tone, crop_words, row, width_of
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 """The directions in which a line leaves a cell, as bits of an index into `Glyphs.joints`."""
@@ -43,7 +43,7 @@ def graph_blocks(
         room = width - width_of(left)
         name_and_title = [Span(f"{task.id}  ", Tone.INFO), Span(task.title)]
         right = _dependency_note(task, tasks, room)
-        return [row([*left, *name_and_title], right, width, glyphs.ellipsis, crop_fair)]
+        return [row([*left, *name_and_title], right, width, glyphs.ellipsis, crop_words)]
 
     blocks = [LineBlock(one[0].id, LazyLines(partial(line, *one)), folds=False) for one in drawn]
     if len(order) > MAX_TASKS:

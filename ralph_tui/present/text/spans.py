@@ -96,24 +96,19 @@ def crop(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
 
 
 def crop_words(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
-    """Cut like `crop`, but between words if possible."""
+    """Cut like `crop`, but between words if at least two thirds of the cells stay used."""
     cut = crop(line, width, ellipsis)
     if width_of(line) <= width or not cut:
         return cut
     *kept, last = cut
     text = last.text.removesuffix(ellipsis)
     after = flat(line[len(kept)].text)[len(text) : len(text) + 1]
-    whole = text if after in _BREAKS else text.rpartition(" ")[0]
-    words = whole.rstrip(f"{_BREAKS}.")
-    return [*kept, Span(words + ellipsis, last.tone)] if words or text.startswith(" ") else cut
+    words = (text if after in _BREAKS else text.rpartition(" ")[0]).rstrip(f"{_BREAKS}.")
+    whole = [*kept, Span(words + ellipsis, last.tone)] if words or text.startswith(" ") else cut
+    return whole if width_of(whole) * 3 >= width * 2 else cut
 
 
 _BREAKS = " ,;:"
-
-
-def crop_fair(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
-    cut = crop_words(line, width, ellipsis)
-    return cut if width_of(cut) * 3 >= width * 2 else crop(line, width, ellipsis)
 
 
 def crop_path(path: str, width: int, ellipsis: str = "…") -> str:

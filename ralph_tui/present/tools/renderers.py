@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 
@@ -51,9 +52,8 @@ def _bash_sections(call: Call) -> tuple[Section, ...]:
 
 
 def _search_argument(call: Call) -> str:
-    pattern = text_of(call.input, "pattern")
-    place = text_of(call.input, "path", "glob")
-    return f"{pattern} in {place}" if pattern and place else pattern or place
+    found = (text_of(call.input, "pattern"), text_of(call.input, "path", "glob"))
+    return " in ".join(filter(None, found))
 
 
 def _search_note(call: Call) -> str:
@@ -69,18 +69,19 @@ def _search_sections(call: Call) -> tuple[Section, ...]:
     return (Section("Search", "\n".join(f"{name}: {value}" for name, value in call.input.items())),)
 
 
-def _web_argument(call: Call) -> str:
-    return text_of(call.input, "url", "query")
+def _of(*names: str) -> Callable[[Call], str]:
+    return lambda call: text_of(call.input, *names)
+
+
+def _parts(names: Mapping[str, tuple[str, ...]]) -> Callable[[Call], tuple[Section, ...]]:
+    return lambda call: tuple(
+        Section(title, text_of(call.input, *inputs)) for title, inputs in names.items()
+    )
 
 
 def _web_note(call: Call) -> str:
     is_done = call.state is CallState.OK and call.output
     return plural(len(call.output), "character") if is_done else ""
-
-
-def _web_sections(call: Call) -> tuple[Section, ...]:
-    address = Section("Address or query", _web_argument(call))
-    return (address, Section("Question", text_of(call.input, "prompt")))
 
 
 def _agent_argument(call: Call) -> str:
@@ -140,10 +141,6 @@ def indented(text: str) -> list[str]:
     return [f"   {line}" for line in text.splitlines()]
 
 
-def _plan_argument(call: Call) -> str:
-    return text_of(call.input, "plan").strip().partition("\n")[0]
-
-
 def _input_sections(call: Call) -> tuple[Section, ...]:
     title = "Arguments" if call.name.startswith(PREFIX) else "Input"
     data = json.dumps(call.input, indent=2, ensure_ascii=False)
@@ -153,7 +150,12 @@ def _input_sections(call: Call) -> tuple[Section, ...]:
 _search = partial(Renderer, argument=_search_argument, sections=_search_sections, note=_search_note)
 _AGENT = Renderer("agent", _agent_argument, _agent_sections)
 _RALPH = Renderer("ralph", _ralph_argument, _input_sections)
-_WEB = Renderer("web", _web_argument, _web_sections, _web_note)
+_WEB = Renderer(
+    "web",
+    _of("url", "query"),
+    _parts({"Address or query": ("url", "query"), "Question": ("prompt",)}),
+    _web_note,
+)
 _BY_NAME: dict[str, Renderer] = {
     "Bash": Renderer("bash", _bash_argument, _bash_sections, _bash_note),
     "Read": READ,
@@ -167,9 +169,7 @@ _BY_NAME: dict[str, Renderer] = {
     "Agent": _AGENT,
     "Task": _AGENT,
     "AskUserQuestion": Renderer("ask", _question_argument, _question_sections),
-    "ExitPlanMode": Renderer(
-        "plan", _plan_argument, lambda call: (Section("Plan", text_of(call.input, "plan")),)
-    ),
+    "ExitPlanMode": Renderer("plan", _of("plan"), _parts({"Plan": ("plan",)})),
     "WebFetch": _WEB,
     "WebSearch": _WEB,
 }
