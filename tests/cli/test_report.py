@@ -19,8 +19,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.events.run_result import exit_summary, result_facts
 from ralph_tui.present.sections.history_totals import forecast_of, totals
-from ralph_tui.present.sections.report_pages import report_markdown
-from ralph_tui.present.sections.run_report import RunReport
+from ralph_tui.present.sections.run_report import RunReport, report_markdown
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.store.feature_folders import Features
 from ralph_tui.store.journal.journal_library import JournalLibrary

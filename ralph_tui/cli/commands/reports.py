@@ -85,7 +85,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write a report to share: tasks, checks, costs."""
-    from ralph_tui.present.sections.report_pages import report_html, report_markdown
+    from ralph_tui.present.sections.run_report import report_html, report_markdown
 
     if sum((html is not None, markdown is not None, as_json)) > 1:
         message = "--html, --markdown and --json exclude each other."
@@ -102,28 +102,21 @@ def report(
 
 
 def _collect(project: "Project") -> "RunReport":
-    from ralph_tui.domain.view.metrics import metrics_of
-    from ralph_tui.present.sections.run_report import RunReport, collect_report
+    from ralph_tui.present.sections.run_report import collect_report
     from ralph_tui.store.journal.journal_library import JournalLibrary
 
     documents, past = read_project(project), past_of(project)
     library = JournalLibrary(project.root, past=lambda: past)
-    history = library.refresh()
-    about = RunReport(
-        project=project.root.name,
-        feature=documents.feature,
-        request=documents.state.request,
-        cost_usd=documents.state.total_cost_usd,
-        metrics=metrics_of(history),
-    )
+    history, judged = library.refresh(), project.read_report()
     if library.unreadable:
         note(f"Skipped {plural(library.unreadable, 'unreadable line')} of the journal.")
-    return collect_report(about, documents.plan, history, project.read_report())
+    name, feature = project.root.name, documents.feature
+    return collect_report(name, feature, documents.state, documents.plan, history, judged)
 
 
 def _write(target: Path, text: str) -> None:
     """Write the report to a file; overwrite only an older report."""
-    from ralph_tui.present.sections.report_pages import MARK
+    from ralph_tui.present.sections.run_report import MARK
     from ralph_tui.store.io.files import explained, write_atomic
 
     if target.is_dir():

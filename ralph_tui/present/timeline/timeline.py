@@ -69,45 +69,6 @@ _BEGUN = "in progress"
 """Shown by the iteration's heading."""
 
 
-class Deduplicator:
-    """Remembers the last shown state of the breaker and of every task."""
-
-    def __init__(self) -> None:
-        self._breaker = CircuitBreaker()
-        self._task_states: dict[str, str] = {}
-        self._unreadable = False
-
-    def is_news(self, event: ev.Event) -> bool:
-        if isinstance(event, ev.Standing):
-            self._breaker = event.breaker
-            again, self._unreadable = self._unreadable, False
-            return again or isinstance(event, ev.LoopStarted)
-        if isinstance(event, ev.ProjectUnreadable | ev.LoopFound):
-            self._unreadable = isinstance(event, ev.ProjectUnreadable)
-        elif isinstance(event, ev.PlanLoaded):
-            self._task_states = {task.id: task_word(task) for task in event.tasks}
-        elif isinstance(event, ev.TaskChanged):
-            known, now = self._task_states.get(event.task.id), task_word(event.task)
-            self._task_states[event.task.id] = now
-            return now not in (known, _BEGUN)
-        elif isinstance(event, ev.BreakerChanged):
-            before, self._breaker = self._breaker, event.breaker
-            return before.state is not event.breaker.state or bool(
-                increased_counters(before, event.breaker)
-            )
-        return True
-
-
-def increased_counters(before: CircuitBreaker, after: CircuitBreaker) -> tuple[str, ...]:
-    """Return the names of the counters that went up, except for the cost, which always does."""
-    counts = {signal.name: signal.count for signal in before.signals()}
-    return tuple(
-        signal.name
-        for signal in after.signals()
-        if signal.name != "cost" and signal.count > counts[signal.name]
-    )
-
-
 class Timeline:
     """The newest entries of a run, and the text that is being written.
 
@@ -138,7 +99,9 @@ class Timeline:
         self._roots = roots
         self._with_times = with_times
         self._files: dict[str, FileChange] = {}
-        self._deduplicator = Deduplicator()
+        self._breaker = CircuitBreaker()
+        self._task_states: dict[str, str] = {}
+        self._is_unreadable = False
         self._asked: dict[str, AskedQuestion] = {}
         """The questions that wait for an answer."""
         self._max_entries = max_entries
@@ -187,7 +150,7 @@ class Timeline:
         entry: Entry | None = None
         if handler := getattr(self, f"on_{event.type}", None):
             entry = handler(event)
-        elif self._deduplicator.is_news(event):
+        elif self._is_news(event):
             entry = self._add_note(event)
         if type(event) in _CLEARING:
             self._interrupt_open()
@@ -195,6 +158,29 @@ class Timeline:
             self._open.clear()
             self._asked.clear()
         return entry
+
+    def _is_news(self, event: ev.Event) -> bool:
+        if isinstance(event, ev.Standing):
+            self._breaker = event.breaker
+            again, self._is_unreadable = self._is_unreadable, False
+            return again or isinstance(event, ev.LoopStarted)
+        if isinstance(event, ev.ProjectUnreadable | ev.LoopFound):
+            self._is_unreadable = isinstance(event, ev.ProjectUnreadable)
+        elif isinstance(event, ev.PlanLoaded):
+            self._task_states = {task.id: task_word(task) for task in event.tasks}
+        elif isinstance(event, ev.TaskChanged):
+            known, now = self._task_states.get(event.task.id), task_word(event.task)
+            self._task_states[event.task.id] = now
+            return now not in (known, _BEGUN)
+        elif isinstance(event, ev.BreakerChanged):
+            before, self._breaker = self._breaker, event.breaker
+            counts = {signal.name: signal.count for signal in before.signals()}
+            return before.state is not event.breaker.state or any(
+                signal.count > counts[signal.name]
+                for signal in event.breaker.signals()
+                if signal.name != "cost"  # it always rises
+            )
+        return True
 
     def _add_note(self, event: ev.Event) -> NoteEntry | None:
         if (note := sentence_of(event)) is None:
