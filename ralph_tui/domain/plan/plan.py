@@ -233,7 +233,7 @@ class ImplementationPlan(Record):
         )
 
     def complete_ids(self) -> frozenset[str]:
-        return frozenset(t.id for t in self.tasks if t.status is TaskStatus.COMPLETE)
+        return complete_ids(self.tasks)
 
     def waiting_on(self, task: Task, done: frozenset[str] | None = None) -> tuple[str, ...]:
         """Return the dependencies of `task` that are not complete; `done` is the result of `complete_ids`, if it is known."""
@@ -314,6 +314,10 @@ def free_id(plan: ImplementationPlan) -> str:
     return next(task_id for task_id in candidates if task_id not in taken)
 
 
+def complete_ids(tasks: Iterable[Task]) -> frozenset[str]:
+    return frozenset(task.id for task in tasks if task.status is TaskStatus.COMPLETE)
+
+
 def in_order(tasks: Iterable[Task]) -> list[Task]:
     left = (task for task in tasks if task.status is not TaskStatus.COMPLETE)
     return sorted(left, key=lambda task: task.priority)
@@ -374,7 +378,7 @@ def needing(tasks: Iterable[Task]) -> dict[str, list[str]]:
 def open_order(tasks: Iterable[Task]) -> list[Task]:
     """Return the open tasks in work order; dependencies on complete tasks are satisfied."""
     every = list(tasks)
-    done = {task.id for task in every if task.status is TaskStatus.COMPLETE}
+    done = complete_ids(every)
     left = {task.id: task for task in every if task.id not in done}
     bare = (
         task.model_copy(

@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.outcomes import IterationOutcome
-from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.plan.plan import complete_ids
 from ralph_tui.domain.view.run_history import RunHistory
 
 
@@ -33,7 +33,7 @@ class Metric(Model):
 
 def metrics_of(past: RunHistory) -> tuple[Metric, ...]:
     tasks, its = past.tasks, past.iterations
-    done = {task.id for task in tasks.values() if task.status is TaskStatus.COMPLETE}
+    done = complete_ids(tasks.values())
     of_tasks = [it for it in its if it.is_on_task]
     attempted, numbers = {it.task_id for it in of_tasks}, {it.number for it in of_tasks}
     used = [it for it in its if it.context_tokens and it.capacity]

@@ -6,6 +6,7 @@ Each iteration has its offsets in the journal, so that a screen can read its eve
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import chain
 from typing import Any, NamedTuple
 
 from pydantic import Field
@@ -121,10 +122,6 @@ class RunHistory(Model):
         open_ones = (it.seconds for it in self.iterations if it.run_id not in ended)
         return sum(ended.values()) + sum(open_ones)
 
-    def iteration(self, number: int) -> Iteration | None:
-        """Return the latest iteration with this number. Numbers repeat, because a reset restarts them at one."""
-        return next((i for i in reversed(self.iterations) if i.number == number), None)
-
     def over(self, at: int) -> "RunHistory":
         """Return a copy for a project without a running loop: an open iteration or run ends at the offset `at`."""
         its, runs = self.iterations, self.runs
@@ -141,18 +138,17 @@ class RunHistory(Model):
             wanted: A number, the beginning of a session's or run's id, `@` with an offset in the journal, or
                 `last`. An empty text also means the last iteration.
         """
-        if not self.iterations:
-            return None
-        if wanted.startswith("@"):
-            return next((i for i in self.iterations if wanted == f"@{i.start}"), None)
+        its = self.iterations
         if wanted in ("", "last"):
-            return self.iterations[-1]
-        if wanted.isdecimal() and (found := self.iteration(int(wanted))):
-            return found
-        return next(
-            (i for i in self.iterations if i.session_id.startswith(wanted)),
-            next((i for i in self.iterations if i.run_id.startswith(wanted)), None),
+            return its[-1] if its else None
+        matches = chain(
+            (it for it in its if wanted == f"@{it.start}"),
+            # Numbers repeat, because a reset restarts them at one.
+            (it for it in reversed(its) if wanted == str(it.number)),
+            (it for it in its if it.session_id.startswith(wanted)),
+            (it for it in its if it.run_id.startswith(wanted)),
         )
+        return next(matches, None)
 
 
 class RunHistoryBuilder:

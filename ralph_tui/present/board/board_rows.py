@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.plan.plan import Task, TaskStatus, complete_ids
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.loop_view import RESTING, LoopView, RunState
 from ralph_tui.present.board.columns import BESIDE_TITLES, most_board
@@ -59,10 +59,6 @@ def group_of(task: Task, done: set[str] | frozenset[str]) -> Group:
     if task.held:
         return Group.HELD
     return Group.READY if done.issuperset(task.dependencies) else Group.WAITING
-
-
-def complete_ids(tasks: Iterable[Task]) -> frozenset[str]:
-    return frozenset(t.id for t in tasks if t.status is TaskStatus.COMPLETE)
 
 
 COST_FROM = 36

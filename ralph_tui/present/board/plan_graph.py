@@ -12,8 +12,8 @@ Pure functions.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
-from ralph_tui.domain.plan.plan import Task, needing
-from ralph_tui.present.board.board_rows import LOOK_OF_GROUP, complete_ids, group_of
+from ralph_tui.domain.plan.plan import Task, complete_ids, needing
+from ralph_tui.present.board.board_rows import LOOK_OF_GROUP, group_of
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import LazyLines, LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone, crop_words, row, width_of

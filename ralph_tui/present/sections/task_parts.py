@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.formatting import plural, shortlist, took
-from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.plan.plan import Task, complete_ids
 from ralph_tui.domain.sanitize import head, inert, one_line
 from ralph_tui.domain.verification.check_commands import NAMES, runnable_command
 from ralph_tui.domain.verification.verification import (
@@ -15,7 +15,7 @@ from ralph_tui.domain.verification.verification import (
 )
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Iteration, RunHistory
-from ralph_tui.present.board.board_rows import LOOK_OF_GROUP, complete_ids, group_of
+from ralph_tui.present.board.board_rows import LOOK_OF_GROUP, group_of
 from ralph_tui.present.sections.iteration_lines import look_of
 from ralph_tui.present.text.figures import money, tokens
 from ralph_tui.present.text.glyphs import Glyphs
