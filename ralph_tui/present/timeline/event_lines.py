@@ -221,7 +221,7 @@ class EventPrinter:
         yield log_line(zoned(f"ralph: {ending}{stop} {e.hint}"), tone)
 
     def on_tool_started(self, _: ev.ToolStarted, __: Entry) -> Iterator[LogLine]:
-        yield from ()  # its end is told
+        yield from ()  # the line is written when the call ends
 
 
 def question_lines(signs: Glyphs, asked: AskedQuestion) -> Iterator[LogLine]:
