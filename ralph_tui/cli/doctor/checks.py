@@ -329,8 +329,8 @@ def try_checks_of(root: Path) -> Iterator[Finding]:
     for (text, _), commands in same.items():
         names = ", ".join(f"`{command}`" for command in commands)
         yield replace(found[commands[0]], text=f"{names}{text}")
-    if tried.made:
-        text = f"the checks wrote {shortlist(tried.made, 3)} in the project"
+    if made := sorted(tried.gate.base.made_by_checks.paths):
+        text = f"the checks wrote {shortlist(made, 3)} in the project"
         advice = "Add them to .gitignore or delete them: a run that commits needs a clean start."
         yield Finding("made", ok=False, text=text, advice=advice, needed=False)
 
@@ -338,7 +338,7 @@ def try_checks_of(root: Path) -> Iterator[Finding]:
 def _finding(root: Path, check: Check, tried: Tried) -> Finding:
     one = tried.examined.get(check.command)
     try:
-        notes = require_started(root, (check,), tried.examined, (), tried.hidden)
+        notes = require_started(root, (check,), tried.examined, (), tried.gate.hidden)
     except SetupError as error:
         return Finding("tried", ok=False, text=error.message, advice=error.hint)
     if one is None:

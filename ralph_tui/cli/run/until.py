@@ -46,8 +46,8 @@ def prepare_until(
             raise SetupError(f"`{command}` may not run: {denied}", "Choose another command.")
         if command in tried.examined and tried.examined[command].passed:
             return None
-        require_started(project.root, tried.checks, tried.examined, (task,), tried.hidden)
-        known = {} if tried.needs_ci else tried.examined
+        require_started(project.root, tried.checks, tried.examined, (task,), tried.gate.hidden)
+        known = {} if tried.gate.baseline.needs_ci else tried.examined
     if others := [
         task for task in left if task != continues and not (_is_own(task) and _is_new(task))
     ]:

@@ -221,8 +221,7 @@ class Runner:
         self._agent: Agent = _UnmadeAgent()
         self._limits: RunLimits | None = None
         self._checks = ChecksOfRun(project.root, self._settings)
-        building = self._settings.phases.building
-        self._baseline = Baseline(project.root, used=building.baseline)
+        self._baseline = Baseline(project.root)
 
     async def run(self, phase: Phase) -> LoopFinished:
         since = time.monotonic()
@@ -418,7 +417,8 @@ class Runner:
         return run
 
     async def _gate(self, guard: Guard) -> Gate:
-        await asyncio.to_thread(self._baseline.load)
+        if self._settings.phases.building.baseline:
+            await asyncio.to_thread(self._baseline.load)
         gate = make_gate(
             self._project.root,
             self._settings,

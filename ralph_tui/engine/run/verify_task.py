@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import RalphError, SetupError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
@@ -89,15 +88,13 @@ async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: Event
         )
 
 
-class Tried(Model):
+class Tried(NamedTuple):
     """What the checks showed before any work, and why the guard denies some of them."""
 
+    gate: Gate
     checks: tuple[Check, ...]
     examined: dict[str, Examined]
     denied: dict[str, str]
-    hidden: tuple[str, ...]
-    needs_ci: bool
-    made: tuple[str, ...]
 
 
 async def try_checks(root: Path, settings: Settings, task: Task | None = None) -> Tried:
@@ -114,14 +111,7 @@ async def try_checks(root: Path, settings: Settings, task: Task | None = None) -
             call = ToolCall(tool_id="try", name="Bash", input={"command": command})
             if (verdict := await guard.review(call)).decision == "deny":
                 denied[command] = verdict.reason
-        return Tried(
-            checks=checks,
-            examined=examined,
-            denied=denied,
-            hidden=gate.hidden,
-            needs_ci=gate.baseline.needs_ci,
-            made=tuple(sorted(gate.base.made_by_checks.paths)),
-        )
+        return Tried(gate, checks, examined, denied)
 
 
 @contextlib.asynccontextmanager

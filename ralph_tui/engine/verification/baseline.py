@@ -113,17 +113,13 @@ class BaselineRecord(Model):
 class Baseline:
     """The baseline of one project, stored where no agent can write."""
 
-    def __init__(self, root: Path, *, used: bool = True) -> None:
-        self.used = used
+    def __init__(self, root: Path) -> None:
         self._store = CheckStore(root)
         self._record = BaselineRecord()
         self.told: set[str] = set()
 
-    def load(self) -> bool:
-        """Read the stored baseline; return whether there was one. Blocks."""
-        found = self._store.load(BASELINE, BaselineRecord) if self.used else None
-        self._record = found or BaselineRecord()
-        return found is not None
+    def load(self) -> None:
+        self._record = self._store.load(BASELINE, BaselineRecord) or BaselineRecord()
 
     def holds(self, contents: str, commands: Sequence[str]) -> bool:
         known = self._record
@@ -396,27 +392,37 @@ def _missing_program(
     return None
 
 
+def _declared(files: DirectoryFiles) -> set[str]:
+    package = read_package(files) or {}
+    return {name for kind in ("dependencies", "devDependencies") for name in table(package, kind)}
+
+
 def _missing_dependencies(
     command: str, output: str, root: Path, *, some_pass: bool
 ) -> Obstacle | None:
+    named = {*_MISSING_NODE_MODULE.findall(output), *_MISSING_TOOL[0].findall(output)}
     for place, words in placed_programs(command):
-        directory = root / place
-        files = DirectoryFiles(directory)
-        package = read_package(files) or {}
-        inner = files.inner() if "workspaces" in package else ()
-        read = [package, *(read_package(files.below(one)) or {} for one in inner)]
-        kinds = ("dependencies", "devDependencies")
-        declared = {name for one in read for kind in kinds for name in table(one, kind)}
-        if not words or PurePosixPath(words[0]).name not in _NODE_PROGRAMS | declared:
+        files = DirectoryFiles(root / place)
+        inner = files.inner() if "workspaces" in (read_package(files) or {}) else ()
+        declared = {one: _declared(files.below(one)) for one in (".", *inner)}
+        programs = _NODE_PROGRAMS.union(*declared.values())
+        if not words or PurePosixPath(words[0]).name not in programs:
             continue
-        above = (one for one in (directory, *directory.parents) if one.is_relative_to(root))
-        installed = any((one / "node_modules").is_dir() for one in above)
-        missing = declared.intersection(_MISSING_NODE_MODULE.findall(output))
-        absent = not installed and _NODE_MISSES.search(output)
-        if (declared and (missing or absent)) and not (installed and some_pass):
-            what = shortlist(sorted(missing), _NAMED) if missing else "the dependencies"
-            reason = f"{what} of {PurePosixPath(place, 'package.json')} {'is' if len(missing) == 1 else 'are'} not installed"
-            return Obstacle(reason=reason, hint=_install_hint(directory, root))
+        told, installed = list[str](), False
+        for one, names in declared.items():
+            here = PurePosixPath(place, one)
+            above = [root / up / "node_modules" for up in (here, *here.parents)]
+            lacks = not any(up.is_dir() for up in above)
+            installed |= not lacks
+            missing = [n for n in named & names if not any((up / n).exists() for up in above)]
+            if missing or (names and lacks and _NODE_MISSES.search(output)):
+                what = shortlist(sorted(missing), _NAMED) or "the dependencies"
+                told.append(f"{what} of {here / 'package.json'}")
+        if told:
+            reason = f"the dependencies of {PurePosixPath(place, 'package.json')} are not installed"
+            if installed:
+                reason = f"node_modules lacks {shortlist(told, _NAMED)}"
+            return Obstacle(reason=reason, hint=_install_hint(root / place, root))
     modules = _MISSING_PYTHON_MODULE.findall(output)
     if modules and not some_pass:
         known = {t for p in PythonProject(DirectoryFiles(root)).places for t in p.tools}

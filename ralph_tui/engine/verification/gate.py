@@ -172,7 +172,7 @@ class Gate:
         """
         self.watch: RepositoryGuard | None = None
         """Compares the repository before and after every command, which may execute what the agent wrote."""
-        self.baseline = Baseline(root, used=False)
+        self.baseline = Baseline(root)
         """The checks that failed before the run; empty until a run sets it."""
         self.hidden: tuple[str, ...] = ()
         """The variables of the person's environment that no check sees, because their names suggest secrets."""

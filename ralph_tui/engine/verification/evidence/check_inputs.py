@@ -11,7 +11,7 @@ from ralph_tui.engine.verification.detection.project_checks import RECIPE_FILES,
 from ralph_tui.engine.verification.detection.python_declarations import read_start
 from ralph_tui.engine.verification.evidence.classify import is_named, lints, names_check
 from ralph_tui.engine.verification.evidence.runners import (
-    package_script,
+    package_scripts,
     piped_words,
     placed_programs,
     recognized_runners,
@@ -113,8 +113,7 @@ class CheckInputs:
                 yield from ((where, line) for line in lines)
             return
         for hook in ("", "pre", "post"):  # which a package manager runs before and after a script
-            if script := package_script(program, self._root / place, hook):
-                yield place, script
+            yield from package_scripts(program, self._root, place, hook)
 
     def _path(self, place: str, word: str) -> str:
         return _inside(self._root, f"{place}/{word}" if place else word)
@@ -181,7 +180,7 @@ def targets_exist(root: Path, command: str) -> bool:
 def builds(text: str, root: Path) -> tuple[str, ...]:
     """Return the commands that may build what a check reads: those the text has in backticks, and the script `build`."""
     named = [one for one in _COMMAND.findall(text) if " " in one]
-    if package_script(("npm", "run", "build"), root):
+    if any(package_scripts(("npm", "run", "build"), root)):
         named.append("npm run build")
     return tuple(dict.fromkeys(named))
 

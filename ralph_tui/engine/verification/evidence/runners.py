@@ -19,7 +19,6 @@ REPORTERS = Path(__file__).parent / "reporters"
 DIRECTORY = "RALPH_TEST_REPORT"
 ONLY = "RALPH_TEST_ONLY"
 """The variable that names the tests to run, one a line; pytest's reporter leaves the others out."""
-NODE_REPORT = "node.jsonl"
 JEST_REPORT = "jest.json"
 
 _SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "(", ")", "|&", ";;"})
@@ -38,6 +37,8 @@ _OPTIONS_WITH_VALUE = frozenset({
     "--rcfile", "--no-extra", "--with-editable", "--config-file", "--cache-dir", "--omit", "--include",
 })  # fmt: skip
 _SCRIPT_NAMES = frozenset({"test", "t", "tst"})
+_ALL_PACKAGES = frozenset({"--workspaces", "-ws", "--recursive", "-r"})
+_MOST_SCRIPTS = 3
 _ASKED = frozenset({RunnerKind.JEST, RunnerKind.VITEST})
 _SHELL_WORDS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{"})
 _SHELL = re.compile(r"(?:ba|da|z|k|fi)?sh")
@@ -77,7 +78,7 @@ def join_environments(base: Mapping[str, str], added: Mapping[str, str]) -> dict
 def _environment(directory: Path, runners: tuple[RunnerKind, ...]) -> dict[str, str]:
     node, watch = REPORTERS / "ralph_node_report.mjs", REPORTERS / "ralph_node_watch.mjs"
     of_node = (
-        f'--import="{watch}" --test-reporter="{node}" --test-reporter-destination="{directory / NODE_REPORT}" '
+        f'--import="{watch}" --test-reporter="{node}" --test-reporter-destination=stdout '
         "--test-reporter=spec --test-reporter-destination=stdout"
     )
     return {
@@ -103,7 +104,7 @@ def _with_options(command: str, runners: tuple[RunnerKind, ...], directory: Path
 
 
 def _with_arguments(command: str, arguments: str) -> str:
-    words = [one for one in _commands(command) if one[0] != "cd"]
+    words = [one for _, one in _placed_commands(command) if one[0] != "cd"]
     if len(words) != 1:
         return command
     plain = command.rstrip()
@@ -115,12 +116,9 @@ def _with_arguments(command: str, arguments: str) -> str:
 
 def recognized_runners(command: str, root: Path) -> tuple[RunnerKind, ...]:
     """Return the runners that a command starts directly or through a package script."""
-    found: dict[RunnerKind, None] = {}
-    for place, words in _placed_commands(command):
-        runner = _runner(words) or _script_runner(words, root / place)
-        if runner is not None:
-            found[runner] = None
-    return tuple(found)
+    started = _placed_commands(command)
+    found = (_runner(words) or _script_runner(words, root, place) for place, words in started)
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def placed_programs(command: str, place: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -162,10 +160,6 @@ def _parts(command: str) -> list[str]:
     with contextlib.suppress(ValueError):  # an open quote: what comes before it counts
         parts.extend(lexer)
     return parts
-
-
-def _commands(command: str) -> Iterator[list[str]]:
-    yield from (words for _, words in _placed_commands(command))
 
 
 def _placed_commands(command: str, place: str = "") -> Iterator[tuple[str, list[str]]]:
@@ -237,18 +231,28 @@ def _module_runner(words: list[str]) -> RunnerKind | None:
     return modules.get(left[1]) if left[:1] == ["-m"] and len(left) > 1 else None
 
 
-def _script_runner(words: list[str], root: Path) -> RunnerKind | None:
-    commands = list(_commands(package_script(words, root)))
-    return _runner(commands[0]) if len(commands) == 1 else None
+def _script_runner(words: list[str], root: Path, place: str, depth: int = 0) -> RunnerKind | None:
+    scripts = [
+        [*_placed_commands(text, where)] for where, text in package_scripts(words, root, place)
+    ]
+    lines = [line for script in scripts if len(script) == 1 for line in script]
+    if len(scripts) == len(lines) == 1 and (found := _runner(lines[0][1])):
+        return found
+    inner = (_runner(line) or _script_runner(line, root, here, depth + 1) for here, line in lines)
+    return RunnerKind.NODE if depth < _MOST_SCRIPTS and RunnerKind.NODE in inner else None
 
 
-def package_script(words: Sequence[str], root: Path, hook: str = "") -> str:
-    """Return the package script that a command such as `npm test` runs, or its hook `pre` or `post`; empty without one."""
+def package_scripts(
+    words: Sequence[str], root: Path, place: str = "", hook: str = ""
+) -> Iterator[tuple[str, str]]:
+    """Yield the package scripts that a command such as `npm test` runs, or their hooks, each with its directory."""
     left = [word for word in words if not _ASSIGNMENT.fullmatch(word)]
-    if not left or left[0] not in {"npm", "pnpm", "yarn"}:
-        return ""
     names = [word for word in left[1:] if not word.startswith("-") and word != "run"]
-    if not names:
-        return ""
-    scripts = table(read_package(DirectoryFiles(root)) or {}, "scripts")
-    return str(scripts.get(hook + ("test" if names[0] in _SCRIPT_NAMES else names[0]), ""))
+    if not names or left[0] not in {"npm", "pnpm", "yarn"}:
+        return
+    name = hook + ("test" if names[0] in _SCRIPT_NAMES else names[0])
+    files = DirectoryFiles(root / place)
+    for one in (".",) if _ALL_PACKAGES.isdisjoint(left) else files.inner():
+        scripts = table(read_package(files.below(one)) or {}, "scripts")
+        if text := scripts.get(name):
+            yield os.path.normpath(PurePosixPath(place, one)), str(text)
