@@ -18,8 +18,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
-from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.app.entry import show
+from ralph_tui.tui.app.app import RalphApp, show
 
 TICK = 0.005
 

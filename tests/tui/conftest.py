@@ -24,7 +24,7 @@ from ralph_tui.tui.app import app as app_module
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.host.widget_host import Clock
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
-from ralph_tui.tui.screens.dialogs.menu import TaskMenu
+from ralph_tui.tui.screens.dialogs.confirm import TaskMenu
 from ralph_tui.tui.screens.dialogs.text_reader import TaskDetail
 from tests.harness.waiting import PATIENCE
 from tests.tui.feed import NOW, Script, clock

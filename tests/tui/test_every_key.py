@@ -21,12 +21,11 @@ from ralph_tui.store.project import Project
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import COMMANDS, EVERY, PAGE_COMMANDS, name_of
-from ralph_tui.tui.handlers.import_plan import ImportFileDialog
+from ralph_tui.tui.handlers.plan import ImportFileDialog
 from ralph_tui.tui.screens.dialogs.command_palette import Palette
-from ralph_tui.tui.screens.dialogs.confirm import Confirm
+from ralph_tui.tui.screens.dialogs.confirm import Confirm, TaskMenu
 from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
-from ralph_tui.tui.screens.dialogs.menu import TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.preview import UndoDialog
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog

@@ -15,7 +15,7 @@ from ralph_tui.engine.run.observer import follow_project
 from ralph_tui.engine.run.plan_import import PlanImport
 from ralph_tui.present.text.spans import plain
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.handlers.import_plan import ImportDialog, ImportFileDialog
+from ralph_tui.tui.handlers.plan import ImportDialog, ImportFileDialog
 from tests.harness.plain_list import install, installed
 from tests.harness.projects import make_project, plan_of
 from tests.tui.conftest import ralph, until

@@ -17,12 +17,11 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
-from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
-from ralph_tui.tui.screens.dialogs.question import QuestionDialog
-from ralph_tui.tui.screens.dialogs.request_changes import RequestChangesDialog
+from ralph_tui.tui.screens.dialogs.question import PermissionDialog, QuestionDialog
 from ralph_tui.tui.screens.dialogs.text_input import (
     GuidanceDialog,
     ReplanDialog,
+    RequestChangesDialog,
     RequestDialog,
     TextDialog,
 )

@@ -12,8 +12,8 @@ from textual.dom import DOMNode
 import ralph_tui.tui
 from ralph_tui.tui.commands.registry import COMMANDS, EVERY, PAGE_COMMANDS, PAGES
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
-from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
 from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval
+from ralph_tui.tui.screens.dialogs.question import PermissionDialog
 
 MEANS = {
     **dict.fromkeys(("plan", "look", "turn"), "view"),

@@ -94,7 +94,7 @@ def test_the_first_paint_imports_no_page_and_nothing_it_does_not_show() -> None:
         "import sys\n"
         "from ralph_tui.cli.main import start_lean\n"
         "start_lean()\n"
-        "import ralph_tui.tui.app.app, ralph_tui.tui.app.entry, ralph_tui.engine.run.launch_factory\n"
+        "import ralph_tui.tui.app.app, ralph_tui.engine.run.launch_factory\n"
         f"print([m for m in sys.modules if m in {UNSEEN!r} or m.startswith('ralph_tui.tui.screens.')"
         " and m.rpartition('.')[2] in ('page', 'iterations', 'history', 'memory', 'why', 'settings')])"
     )

@@ -23,7 +23,7 @@ import os, sys
 from tests.tui import feed
 from tests.tui.conftest import script_of
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.app.entry import show
+from ralph_tui.tui.app.app import show
 script = script_of(feed.stopped())
 warm = script._warm_up
 def noisy():

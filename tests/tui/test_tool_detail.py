@@ -21,8 +21,7 @@ from ralph_tui.present.timeline.entries import CallEntry
 from ralph_tui.present.timeline.entry_detail import MAX_DIFF, detail_of
 from ralph_tui.present.tools.calls import Call, SectionKind
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.screens.dialogs.text_reader import ToolDetail
-from ralph_tui.tui.widgets.diff_view import DiffView
+from ralph_tui.tui.screens.dialogs.text_reader import DiffView, ToolDetail
 from ralph_tui.tui.widgets.scroll_text import ScrollText
 from tests.tui import feed
 from tests.tui.conftest import Open, drained, ralph, screen_text, script_of, until

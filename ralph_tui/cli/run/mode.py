@@ -84,8 +84,7 @@ def open_project() -> int:
         from ralph_tui.cli.composition import launch_project
         from ralph_tui.cli.run.background import background_starter
         from ralph_tui.engine.control.request import RunRequest
-        from ralph_tui.tui.app.app import RalphApp
-        from ralph_tui.tui.app.entry import show
+        from ralph_tui.tui.app.app import RalphApp, show
 
         # `b` continues from the project's state, as `ralph run` does.
         launch = replace(
@@ -131,8 +130,7 @@ def show_run(
     if reason:
         note(f"{reason}, so this runs in line mode.")
     if on_screen and not reason:
-        from ralph_tui.tui.app.app import RalphApp
-        from ralph_tui.tui.app.entry import show
+        from ralph_tui.tui.app.app import RalphApp, show
 
         return show(RalphApp(make(interactive=True), autostart=True))
     from ralph_tui.cli.run.headless import run_lines

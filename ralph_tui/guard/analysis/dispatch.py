@@ -13,13 +13,11 @@ from ralph_tui.guard.core.rule_context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules import (
     assignments,
-    containers,
     file_writers,
     find,
     interpreters,
     launchers,
     package_managers,
-    package_runners,
     shells,
     signals,
 )
@@ -179,7 +177,7 @@ _RULES: Rules = MappingProxyType(
         "set": assignments.judge_set,
         "unset": assignments.judge_unset,
         "subscripts": assignments.judge_subscripts,
-        "container": containers.judge_container,
+        "container": launchers.judge_container,
         "copy": file_writers.judge_copy,
         "rsync": file_writers.judge_rsync,
         "tar": file_writers.judge_tar,
@@ -197,8 +195,8 @@ _RULES: Rules = MappingProxyType(
         "env": launchers.judge_env,
         "manager": package_managers.judge_manager,
         "uv": package_managers.judge_uv,
-        "npx": package_runners.judge_npx,
-        "node-manager": package_runners.judge_node_manager,
+        "npx": launchers.judge_npx,
+        "node-manager": launchers.judge_node_manager,
         "shell": shells.judge_shell,
         "eval": shells.judge_eval,
         "source": shells.judge_source,

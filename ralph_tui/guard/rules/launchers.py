@@ -1,15 +1,27 @@
-"""Judges programs that put together the commands they start: `env`, `xargs`, `parallel`."""
+"""Judges programs that put together or pass on the commands they start: `env`, `xargs`, `parallel`, `npx`, containers."""
 
 import contextlib
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 
+from ralph_tui.guard.core.arguments import Spec, names, parse
+from ralph_tui.guard.core.paths import names_guarded
+from ralph_tui.guard.core.programs import listed_words
 from ralph_tui.guard.core.rule_context import Invocation, in_directories
+from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.assignments import judge_removal
 from ralph_tui.guard.rules.listed_programs import refuse_unknown_start, run_words
+from ralph_tui.guard.rules.package_managers import (
+    is_manager,
+    is_python,
+    judge_module,
+    refuse_manager,
+)
 from ralph_tui.guard.rules.shells import judge_joined
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, anything, expanded, literal
+from ralph_tui.guard.shell.parser import read_word
 
 
 def judge_xargs(call: Invocation) -> None:
@@ -104,3 +116,88 @@ def judge_env(call: Invocation) -> None:
             call.walker.shell(expanded(text + rest), call)
         return
     run_words(call, args.operands, assigns=True)
+
+
+def judge_npx(call: Invocation) -> None:
+    spec = Spec("pc", long=names("--package --call"))
+    for text in parse(call.arguments, spec).values("-c", "--call"):
+        call.walker.shell(text, call)
+    _judge_fetched(call, parse(call.arguments, spec, stop=True).operands)
+
+
+def _judge_fetched(call: Invocation, words: Sequence[Word]) -> None:
+    if words:
+        call.walker.run(words, call, under_uv=True)
+
+
+_EXECUTES = names("exec x dlx")
+
+
+def judge_node_manager(call: Invocation) -> None:
+    words = call.arguments
+    verb = next((at for at in range(len(words)) if _is_verb(words, at)), len(words))
+    named = [word.text for word in words[verb : verb + 2]]
+    if named[:1] and named[0] in _EXECUTES:
+        judge_npx(replace(call, words=words[verb:]))
+    elif named[:1] == ["explore"] or named in (["run", "env"], ["run-script", "env"]):
+        end = next((at for at, word in enumerate(words) if word.text == "--"), verb + 1)
+        _judge_fetched(call, words[end + 1 :])
+    elif call.program == "yarn" and named[:1] == ["run"]:  # a script, or any installed program
+        _judge_fetched(call, words[verb + 1 :])
+
+
+def _is_verb(words: Sequence[Word], at: int) -> bool:
+    before = words[at - 1].text if at else ""
+    if words[at].text.startswith("-"):
+        return False
+    return words[at].text in _EXECUTES or not before.startswith("-") or "=" in before
+
+
+_BROAD_MOUNT = re.compile(
+    r"[\"']?(?:/|/(?:home|root|etc|usr|var|bin|lib|opt|srv|boot|Users)/?|~/?|\$HOME/?|\$\{HOME\}/?|\.\./?)[\"']?:"
+    r"(?![^:]*:(?:ro\b|[^:]*,ro\b))"
+)
+
+
+def judge_container(call: Invocation) -> None:
+    words: Sequence[Word] = call.args.operands
+    composes = call.program == "docker-compose"
+    if composes or (words and words[0].text in ("container", "compose")):
+        spec = Spec("fp", long=names("--file --project-name --profile --project-directory"))
+        words = parse(call.arguments if composes else words[1:], spec, stop=True).operands
+    if words and words[0].text in ("exec", "run"):
+        _judge_in_container(words[1:], call)
+
+
+def _judge_in_container(words: Sequence[Word], call: Invocation) -> None:
+    call = replace(call, under_uv=True)
+    for at, word in enumerate(words):
+        mounts = word.text in ("-v", "--volume") and words[at + 1 : at + 2]
+        if mounts:
+            _check_mount(mounts[0], call)
+        for source in _MOUNT_SOURCE.findall(word.text):
+            call.dirs.check_guarded(literal(source), call.shown)
+        if mounts and _BROAD_MOUNT.match(mounts[0].raw or mounts[0].text):
+            reason = "This gives a container write access outside the project"
+            instead = "If this is necessary, ask the person to do it."
+            deny("destructive", call.shown, reason, instead)
+    for at, word in enumerate(words):
+        name = word.text.rpartition("/")[2]
+        after = words[at + 1].text if at + 1 < len(words) else ""
+        if name in ("git", "sh", "bash", "ash", "dash", "zsh"):
+            call.walker.run(words[at:], call)
+            return
+        if is_manager(name) and after in listed_words("installs"):
+            refuse_manager(name, words[at + 1 :], call)
+        looks = any(word.text in listed_words("looks") for word in words[at + 3 : at + 4])
+        if is_python(name) and after == "-m" and words[at + 2 :] and not looks:
+            judge_module(words[at + 2], words[at + 3 :], call)
+
+
+_MOUNT_SOURCE = re.compile(r"(?:^|,)(?:src|source)=([^,]+)(?!.*\breadonly\b|.*,ro\b)")
+
+
+def _check_mount(mount: Word, call: Invocation) -> None:
+    source, _, rest = mount.raw.strip("\"'").partition(":")
+    if not rest.endswith((":ro", ",ro")) and names_guarded(source):
+        call.dirs.check_guarded(read_word(source), call.shown)

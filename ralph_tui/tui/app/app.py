@@ -10,6 +10,7 @@ RalphApp
 """
 
 import re
+import sys
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, ClassVar
 
@@ -27,20 +28,24 @@ from textual.worker import Worker
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.store.crash_reports import write_report
+from ralph_tui.store.feature_choice import layout_of, pinned_feature
 from ralph_tui.tui.app.lifecycle import ScreenLifecycle
 from ralph_tui.tui.commands.command import Command, Leads
 from ralph_tui.tui.commands.registry import BY_NAME, LEADS, bindings
-from ralph_tui.tui.host.widget_host import Clock, Host, do, error_line, utc_now
-from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.host.widget_host import OLD_TITLE, Clock, Host, do, error_line, utc_now
+from ralph_tui.tui.screens.dashboard import Dashboard, TooSmall, is_too_small
 from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
-from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
 from ralph_tui.tui.terminal.driver import LONGEST_LINE, line_of, with_one_reader
 from ralph_tui.tui.terminal.frozen_background import FrozenBackground
+from ralph_tui.tui.terminal.garbage_collection import manual_collection
 from ralph_tui.tui.terminal.private import end_at_bug
+from ralph_tui.tui.terminal.writer import quiet_stderr
 from ralph_tui.tui.theme.themes import RALPH_DARK, SHEETS, THEMES, shown_as
 
 if TYPE_CHECKING:
     from textual.command import Provider
+
+    from ralph_tui.tui.terminal.splash import Splash
 
 
 HOLD_SECONDS = 2.0
@@ -362,3 +367,30 @@ class RalphApp(Host):
             self.push_screen(TooSmall())
         elif covered and not small:
             self.pop_screen()
+
+
+def show(app: RalphApp, splash: "Splash | None" = None) -> int:
+    """Open the screen, replacing the splash if there is one, and return the loop's exit status, or 0 if none ran."""
+    if splash is not None:
+        app.driver_class = splash.driver_over(app.driver_class)
+    with (
+        pinned_feature(
+            layout_of(app.launch.root).feature
+        ),  # even if another terminal chooses or checks out another feature
+        manual_collection(),
+        quiet_stderr(
+            redraw=lambda: app.call_later(app.refresh),  # from the writer's thread
+            hang_up=lambda: app.call_later(app.lifecycle.hang_up),
+        ),
+    ):
+        code = app.run()
+        if app.lifecycle.refresher.is_titled and not app.is_web and sys.__stderr__ is not None:
+            # Through Textual's writer, which ignores a terminal that has closed.
+            sys.__stderr__.write(OLD_TITLE)
+    if app.exit_message:
+        sys.stderr.write(f"ralph: {app.exit_message}\n")
+    elif (finished := app.bridge.own_result) and not (app.is_web or app.lifecycle.is_hung_up):
+        from ralph_tui.present.events.run_result import exit_summary
+
+        sys.stderr.write("ralph: " + "\n".join(exit_summary(app.view, finished)) + "\n")
+    return code if code is not None else app.return_code or 0

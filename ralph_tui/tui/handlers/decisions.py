@@ -23,10 +23,9 @@ from ralph_tui.tui.data.project_files import read_report, read_specs
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.widget_host import attempt
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
-from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
 from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval
-from ralph_tui.tui.screens.dialogs.question import QuestionDialog
-from ralph_tui.tui.screens.dialogs.request_changes import RequestChangesDialog
+from ralph_tui.tui.screens.dialogs.question import PermissionDialog, QuestionDialog
+from ralph_tui.tui.screens.dialogs.text_input import RequestChangesDialog
 
 CONTEXT_LINES = 3
 """Maximum number of lines of the model's text that are shown above its question."""

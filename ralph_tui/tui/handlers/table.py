@@ -7,11 +7,9 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.tui.commands.registry import PAGES
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.handlers.decisions import DecisionHandlers
-from ralph_tui.tui.handlers.import_plan import ImportHandler
-from ralph_tui.tui.handlers.loop import LoopHandlers
-from ralph_tui.tui.handlers.plan import PlanHandlers
+from ralph_tui.tui.handlers.loop import LoopHandlers, StartHandlers
+from ralph_tui.tui.handlers.plan import ImportHandler, PlanHandlers
 from ralph_tui.tui.handlers.quit import QuitHandlers
-from ralph_tui.tui.handlers.start import StartHandlers
 from ralph_tui.tui.handlers.view import PageOpener, ViewHandlers
 
 Handler = Callable[[], Coroutine[None, None, None]]

@@ -16,8 +16,8 @@ from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.saving import save, share
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.screens.dialogs.command_palette import open_palette
+from ralph_tui.tui.screens.dialogs.confirm import DETAILS, TaskMenu
 from ralph_tui.tui.screens.dialogs.help import HelpDialog
-from ralph_tui.tui.screens.dialogs.menu import DETAILS, TaskMenu
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.text_reader import TaskDetail, ToolDetail
 from ralph_tui.tui.theme.themes import read_sheets

@@ -15,8 +15,10 @@ from textual import getters
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container
+from textual.content import Content
 from textual.reactive import var
 from textual.screen import Screen
+from textual.widgets import Static
 
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.plan.plan import Task
@@ -33,6 +35,7 @@ from ralph_tui.present.sections.banner import (
     with_findings,
 )
 from ralph_tui.present.sections.preview import preview_inputs, preview_of
+from ralph_tui.present.text.status_labels import look_of
 from ralph_tui.present.timeline.entries import Entry
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.commands.availability import CommandContext
@@ -335,3 +338,38 @@ def remaining_forecast(view: LoopView) -> Forecast | None:
         return None
     tries = [it for it in view.iterations if it.task_id in view.tasks]
     return forecast(tries, len(view.tasks) - view.tasks.complete)
+
+
+MIN_WIDTH = 60
+MIN_HEIGHT = 16
+
+
+def is_too_small(width: int, height: int) -> bool:
+    return width < MIN_WIDTH or height < MIN_HEIGHT
+
+
+class TooSmall(Screen[None]):
+    """Shows which size is needed, and that the loop continues."""
+
+    app = getters.app(Host)
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="too-small")
+
+    def on_mount(self) -> None:
+        self.watch(self.app, "view", self.show, init=True)
+
+    def on_resize(self) -> None:
+        self.show()
+
+    def show(self) -> None:
+        look = look_of(self.app.view)
+        size = self.app.size
+        self.query_one(Static).update(
+            Content(
+                f"{getattr(self.app.glyphs, look.glyph)} {look.word}\n"
+                f"This terminal is {size.width}x{size.height}.\n"
+                f"ralph needs at least {MIN_WIDTH}x{MIN_HEIGHT}. 80x24 works best.\n"
+                f"The loop is not affected. Press {self.app.keys.label('quit')} to quit."
+            )
+        )

@@ -1,4 +1,4 @@
-"""Asks a question with a few answers, each with its key."""
+"""Asks a question with a few answers, each with its key, such as what to do with a task."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,8 +10,11 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
+from ralph_tui.domain.plan.plan import Task
 from ralph_tui.present.text.key_hints import key_label
 from ralph_tui.present.text.spans import flat
+from ralph_tui.tui.commands.availability import CommandContext
+from ralph_tui.tui.commands.registry import COMMANDS
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 from ralph_tui.tui.terminal.private import bind
 
@@ -95,3 +98,35 @@ class Confirm(Dialog[str]):
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id)
+
+
+DETAILS = "details"
+"""The entry that shows the task; all others are commands."""
+
+
+class TaskMenu(Confirm):
+    """Returns the name of the command to run on a task; unavailable ones are dimmed, with the reason."""
+
+    KEYS = "enter choose, up down move, esc close"
+    WIDTH = "-medium"
+
+    def __init__(self, task: Task, now: CommandContext) -> None:
+        entries = [ConfirmChoice("v", "Details", DETAILS), *_entries(task, now)]
+        super().__init__(f"task {task.id}", task.title, entries)
+
+
+def _entries(task: Task, now: CommandContext) -> Iterable[ConfirmChoice]:
+    labels = {"hold": "Release" if task.held else "Hold", "retry": "Retry"}
+    labels |= {"sooner": "Move up", "later": "Move down", "model": "Choose the model"}
+    for command in COMMANDS:
+        if not command.letter:
+            continue
+        label = labels.get(command.name, command.title.removesuffix(" task"))
+        # A row has no room for the advice in a reason, and the title already names the task.
+        reason = (
+            command.disabled(now)
+            .partition(". ")[0]
+            .replace(f"Task {task.id} ", "It ", 1)
+            .rstrip(".")
+        )
+        yield ConfirmChoice(command.letter, label, command.name, not_now=reason)

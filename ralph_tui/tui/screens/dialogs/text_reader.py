@@ -5,11 +5,13 @@ The visible part of a long text is mounted at once; the rest is added in pieces,
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Offset
+from textual.selection import Selection
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -19,17 +21,78 @@ from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import RunHistory
 from ralph_tui.present.sections.task_parts import task_parts
-from ralph_tui.present.text.diffs import Diff, read_diff
+from ralph_tui.present.text.diffs import FOLD, GUTTER, Diff, read_diff
 from ralph_tui.present.text.parts import Part, parts_text
-from ralph_tui.present.text.spans import Line, Span, Tone, flat, fold, text_chunks
+from ralph_tui.present.text.spans import (
+    CHUNK_LINES,
+    Line,
+    Span,
+    Tone,
+    flat,
+    fold,
+    hang,
+    plain,
+    text_chunks,
+    to_edge,
+)
 from ralph_tui.present.timeline.entry_detail import Detail
 from ralph_tui.present.tools.calls import Section, SectionKind
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.host.widget_host import do
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
-from ralph_tui.tui.widgets.diff_view import DiffView, diff_views
 from ralph_tui.tui.widgets.scroll_text import ScrollText
 from ralph_tui.tui.widgets.styled import WrappedText
+
+
+def diff_views(diff: Diff, classes: str, *, first: int) -> Iterator["DiffView"]:
+    """Return widgets that show a diff, one below the other.
+
+    Args:
+        first: Lines of the first widget, which is all that is visible at first.
+    """
+    most = len(diff.sides)
+    for start, end in pairwise([0, *range(first, most, CHUNK_LINES), most]):
+        yield DiffView(diff, range(start, end), classes if end == most else f"{classes} -goes-on")
+
+
+class DiffView(WrappedText):
+    """Shows some of the lines of a diff."""
+
+    def __init__(self, diff: Diff, shown: range, classes: str) -> None:
+        super().__init__(classes=classes)
+        self._diff = diff
+        self.shown = shown
+        self._continued: dict[int, int] = {}
+        """Rows that continue the line above, each with the length of the row above."""
+
+    def lines_at(self, width: int) -> Iterator[Line]:
+        self._continued.clear()
+        glyphs, row = self.app.glyphs, 0
+        for index in self.shown:
+            line = self._diff.line(index, glyphs)
+            is_fold = self._diff.sides[index].sign == FOLD
+            rows = fold(line, width) if is_fold else hang(line, 2, width)
+            for before, _ in pairwise(rows):
+                row += 1
+                self._continued[row] = len(plain(before))
+            row += 1
+            yield from (to_edge(line, width) for line in rows)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Return the selected text; the rows of a wrapped line are joined."""
+        found = super().get_selection(selection)
+        if found is None:
+            return None
+        start = selection.start or Offset()
+        lines: list[str] = []
+        for row, row_text in enumerate(found[0].split("\n"), start.y):
+            before = start.x if row == start.y else 0
+            text = row_text[: max(0, self._continued.get(row + 1, len(row_text) + before) - before)]
+            if lines and row in self._continued:
+                lines[-1] += text[GUTTER:]
+            else:
+                lines.append(text)
+        return "\n".join(line.rstrip() for line in lines), found[1]
 
 
 class ReaderPart(NamedTuple):
