@@ -11,8 +11,7 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import SafetySettings
 from ralph_tui.domain.phase import Phase
 from ralph_tui.engine.session.spec import guard_policy
-from ralph_tui.guard.analysis.judge import judge_command
-from ralph_tui.guard.check import check
+from ralph_tui.guard.analysis.judge import check, judge_command
 from ralph_tui.guard.core.policy import RULED, Policy
 from ralph_tui.store.project import Project
 from tests.guard.corpora import ADVERSARIAL, CORPUS, by_text, classes

@@ -228,7 +228,7 @@ def check(
 
     Exits with 0 if the command may run, and with 1 if it is denied or needs approval.
     """
-    from ralph_tui.guard.check import check as judge
+    from ralph_tui.guard.analysis.judge import check as judge
 
     line = command[0] if len(command) == 1 else shlex.join(command)
     found = judge(line, _policy(phase))

@@ -15,7 +15,7 @@ from ralph_tui.guard.rules import (
     assignments,
     file_writers,
     find,
-    interpreters,
+    inline_code,
     launchers,
     package_managers,
     shells,
@@ -23,8 +23,7 @@ from ralph_tui.guard.rules import (
 )
 from ralph_tui.guard.rules.git import GIT_COMMANDS, MUTATING, judge_git
 from ralph_tui.guard.rules.git import RULE as GIT_RULE
-from ralph_tui.guard.rules.inline_code import COMMAND_TEXT
-from ralph_tui.guard.rules.interpreters import judge_interpreter
+from ralph_tui.guard.rules.inline_code import COMMAND_TEXT, judge_interpreter
 from ralph_tui.guard.rules.listed_programs import judge_listed
 from ralph_tui.guard.rules.package_managers import is_manager, is_python
 from ralph_tui.guard.rules.read_only import check_guarded_operands, check_unless_reader
@@ -187,9 +186,9 @@ _RULES: Rules = MappingProxyType(
         "change-mode": file_writers.judge_change_mode,
         "find": find.judge_find,
         "fd": find.judge_fd,
-        "python": interpreters.judge_python,
-        "sed": interpreters.judge_sed,
-        "awk": interpreters.judge_awk,
+        "python": inline_code.judge_python,
+        "sed": inline_code.judge_sed,
+        "awk": inline_code.judge_awk,
         "xargs": launchers.judge_xargs,
         "parallel": launchers.judge_parallel,
         "env": launchers.judge_env,

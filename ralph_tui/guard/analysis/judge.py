@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from ralph_tui.domain.tool_calls import ALLOW, Verdict
 from ralph_tui.guard.analysis.analyzer import CommandAnalyzer
-from ralph_tui.guard.core.policy import Policy
-from ralph_tui.guard.core.verdicts import SPLIT, DeniedError, ask_verdict, denial, unreadable
+from ralph_tui.guard.core.policy import PHASE_TOOLS, Policy
+from ralph_tui.guard.core.verdicts import EMPTY, SPLIT, DeniedError, ask_verdict, denial, unreadable
 from ralph_tui.guard.rules.package_managers import ThroughUv
 from ralph_tui.guard.shell.nodes import UnreadableError
 from ralph_tui.guard.shell.parser import read_shell
@@ -69,3 +69,18 @@ def _insert_runners(command: str, tools: Mapping[int, ThroughUv]) -> str:
     for place in sorted(tools, reverse=True):
         command = f"{command[:place]}{tools[place].run} {command[place:]}"
     return command
+
+
+def check(command: str, policy: Policy) -> dict[str, str | None]:
+    if "Bash" not in PHASE_TOOLS[policy.phase]:
+        reason = f"The {policy.phase} phase does not allow commands"
+        verdict = denial("tool-not-in-phase", "Bash", reason, "Use the tools of this phase.")
+    else:
+        verdict = judge_command(command, policy) if command.strip() else EMPTY
+    denied = verdict.decision == "deny"
+    return {
+        "verdict": verdict.decision,
+        "command": None if denied else verdict.command or command,
+        "rule": verdict.rule or None,
+        "reason": verdict.message if verdict.reason else None,
+    }
