@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -22,31 +23,23 @@ deps = typer.Typer(
 whole.add_typer(deps)
 
 
-@whole.command("test", context_settings=_PASS_ON, epilog=examples("ralph test -- -k parser"))
-def run_tests(context: typer.Context) -> None:
-    """Run the project's tests.
+def _runs(kind: str, what: str) -> Callable[[typer.Context], None]:
+    def run(context: typer.Context) -> None:
+        _check(kind, context.args)
 
-    The command is `build.test_command`, or the one that `ralph doctor` shows. Further arguments are passed on.
+    run.__doc__ = f"""Run the project's {what}.
+
+    The command is `build.{kind.removesuffix("s")}_command`, or the one that `ralph doctor` shows. Further arguments are passed on.
     """
-    _check("tests", context.args)
+    return run
 
 
-@whole.command(context_settings=_PASS_ON, epilog=examples("ralph lint"))
-def lint(context: typer.Context) -> None:
-    """Run the project's linter.
-
-    The command is `build.lint_command`, or the one that `ralph doctor` shows. Further arguments are passed on.
-    """
-    _check("lint", context.args)
-
-
-@whole.command(context_settings=_PASS_ON, epilog=examples("ralph typecheck"))
-def typecheck(context: typer.Context) -> None:
-    """Run the project's type checker.
-
-    The command is `build.typecheck_command`, or the one that `ralph doctor` shows. Further arguments are passed on.
-    """
-    _check("typecheck", context.args)
+for _name, _kind, _what, _example in (
+    ("test", "tests", "tests", "ralph test -- -k parser"),
+    ("lint", "lint", "linter", "ralph lint"),
+    ("typecheck", "typecheck", "type checker", "ralph typecheck"),
+):
+    whole.command(_name, context_settings=_PASS_ON, epilog=examples(_example))(_runs(_kind, _what))
 
 
 @deps.command(epilog=examples("ralph deps add --dev hypothesis"))

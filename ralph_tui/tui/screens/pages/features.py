@@ -95,12 +95,6 @@ class FeaturesPage(Page):
 
     # Commands.
 
-    def chosen_text(self) -> str:
-        return self.rows.chosen_text()
-
-    def shown_text(self) -> str:
-        return self.rows.text()
-
     def not_now(self, name: str) -> str:
         if name in ("choose", "archive") and not self._found:
             return self.app.keys.said(ONE_PLAN)

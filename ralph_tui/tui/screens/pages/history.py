@@ -158,9 +158,3 @@ class HistoryPage(Page):
     def on_row_list_opened(self) -> None:
         if not self.not_now("open"):
             self.do_open()
-
-    def chosen_text(self) -> str:
-        return self.text.chosen_text()
-
-    def shown_text(self) -> str:
-        return self.text.text()

@@ -238,6 +238,9 @@ class MemoryPage(ListDetailPage):
             self.app.show_message(f"The editor exited with status {status}.")
         self._read()
 
+    def chosen_text(self) -> str:
+        return self.shown_text()
+
     def shown_text(self) -> str:
         shown = self._under_cursor()
         return (inert(shown.text) or self.text.text()) if shown is not None else ""

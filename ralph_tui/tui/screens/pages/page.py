@@ -195,10 +195,10 @@ class Page(ModalScreen[None], Searching):
         self.action_invoke(message.name)
 
     def chosen_text(self) -> str:
-        return ""
+        return self.query_one(TextView).chosen_text()
 
     def shown_text(self) -> str:
-        return ""
+        return self.query_one(TextView).text()
 
     def do_look(self) -> None:
         self.query_one(ViewTabs).next()

@@ -226,9 +226,6 @@ class SettingsPage(Page):
         self.app.show_message(f"Changed for this run: {adjusted.summary}.")
         self._read()
 
-    def chosen_text(self) -> str:
-        return self.text.chosen_text()
-
     def shown_text(self) -> str:
         settings = self._on_disk.settings if self._on_disk is not None else ()
         return "\n".join(f"{s.key} = {s.value}  ({s.source})" for s in settings)

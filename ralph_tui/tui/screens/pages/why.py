@@ -162,6 +162,3 @@ class WhyPage(Page):
     def _was_reset(self, breaker: CircuitBreaker) -> None:
         self.app.show_message(f"Closed the breaker: {breaker.reset_reason}")
         self.read(self._read, self._take, group="why", failed=self._failed)
-
-    def shown_text(self) -> str:
-        return self.text.text()
