@@ -3,9 +3,7 @@
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -67,15 +65,11 @@ CHANGES = {
 }
 
 
-def later() -> float:
-    return time.time() + 10
-
-
 @pytest.mark.parametrize(("command", "told"), CHANGES.items())
 def test_a_change_is_seen_and_its_command_puts_it_back(
     project: Path, command: str, told: str
 ) -> None:
-    watch = RepositoryWatcher(project, clock=later)
+    watch = RepositoryWatcher(project)
     before = watch.snapshot()
     assert before is not None
     bash(project, command)
@@ -295,7 +289,7 @@ def with_submodule(project: Path) -> Path:
 
 
 def test_a_commit_in_a_submodule_is_seen_and_put_back(with_submodule: Path) -> None:
-    watch = RepositoryWatcher(with_submodule, clock=later)
+    watch = RepositoryWatcher(with_submodule)
     before = watch.snapshot()
     assert before is not None
     assert compare(before, watch.snapshot()) is None
@@ -367,87 +361,3 @@ def test_where_there_is_no_work_tree_nothing_is_begun(
         RepositoryWatcher(tmp_path / where).snapshot()
     assert why in caught.value.message
     assert caught.value.hint
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    commands: list[str] = []
-    run = subprocess.run
-
-    def noted(command: list[str], **given: Any) -> Any:
-        if command[:2] == ["git", "-c"]:
-            commands.append(" ".join(command[5:]))
-        return run(command, **given)
-
-    monkeypatch.setattr("ralph_tui.guard.repository.watcher.subprocess.run", noted)
-    return commands
-
-
-def test_a_look_at_an_unchanged_repository_starts_no_git(project: Path, asked: list[str]) -> None:
-    (project / "part").mkdir()
-    bash(project, "git worktree add -q ../linked")
-    for place in ("proj", "proj/part", "linked"):
-        watch = RepositoryWatcher(project.parent / place, clock=later)
-        before = watch.snapshot()
-        assert asked
-        asked.clear()
-        (project / "a.txt").write_text("work\n")
-        assert watch.snapshot() == before
-        assert asked == []
-
-
-def test_where_no_repository_can_be_git_is_not_asked(tmp_path: Path, asked: list[str]) -> None:
-    (tmp_path / "project").mkdir()
-    watch = RepositoryWatcher(tmp_path / "project")
-    assert watch.snapshot() is None
-    assert asked == []
-    bash(tmp_path, "git init -q")
-    assert watch.snapshot() is not None
-
-
-def test_files_written_a_moment_ago_are_read_again(project: Path, asked: list[str]) -> None:
-    watch = RepositoryWatcher(project)
-    watch.snapshot()
-    asked.clear()
-    watch.snapshot()
-    assert asked
-
-
-SLY = {
-    's=$(stat -c %y .git/config); sed -i s/old/new/ .git/config; touch -d "$s" .git/config': "a setting in place",
-    'f=.git/refs/heads/other; h=$(git rev-parse stash); s=$(stat -c %y $f); echo $h > $f; touch -d "$s" $f': "a ref",
-    "cp -p .git/HEAD h; sed s/main/othe/ h > .git/HEAD; touch -r h .git/HEAD": "HEAD",
-    "git pack-refs --all": "nothing that counts",
-    "git gc -q": "nothing that counts",
-    "rm .git/refs/heads/other": "a deleted ref",
-    "git symbolic-ref refs/heads/alias refs/heads/main": "a symbolic ref",
-    "git worktree add -q ../linked; mv ../linked ../moved; git worktree repair ../moved": "a moved worktree",
-    "git update-index --skip-worktree a.txt": "a flag of the index",
-    "git config extensions.worktreeConfig true; git config --worktree x.y z": "a setting of the work tree",
-    "mv .git g; git init -q; git commit -q --allow-empty -m x": "another repository",
-    "mv .git ../g; echo 'gitdir: ../g' > .git": "git's directory elsewhere",
-    "rm -r .git": "no repository",
-    "git bisect start": "what a bisection notes",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("command", SLY)
-def test_a_later_look_sees_what_a_first_one_would(project: Path, command: str) -> None:
-    watch = RepositoryWatcher(project, clock=later)
-    watch.snapshot()
-    bash(project, command)
-    assert watch.snapshot() == RepositoryWatcher(project).snapshot()
-    assert watch.snapshot() == RepositoryWatcher(project).snapshot()
-
-
-@pytest.mark.parametrize(
-    "command", ["git init -q part", "git init -q part; rm part/.git/HEAD", "mkdir part/.git"]
-)
-def test_a_repository_that_comes_nearer_is_seen(project: Path, command: str) -> None:
-    (project / "part").mkdir()
-    watch = RepositoryWatcher(project / "part", clock=later)
-    watch.snapshot()
-    bash(project, command)
-    assert watch.snapshot() == RepositoryWatcher(project / "part").snapshot()
-    bash(project, "git init -q part; git -C part commit -q --allow-empty -m x")
-    assert watch.snapshot() == RepositoryWatcher(project / "part").snapshot()

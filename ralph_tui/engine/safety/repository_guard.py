@@ -132,7 +132,7 @@ class RepositoryGuard:
         Unless it `is_confined`, it can write ralph's documents.
         """
         async with self._lock:
-            if not self._running:
+            if not (self._running or self._confined):
                 await self._inspect()
             if self._documents is not None and not is_confined:
                 await asyncio.to_thread(self._documents.hold)
@@ -147,7 +147,7 @@ class RepositoryGuard:
         async with self._lock:
             if key in self._running:
                 self._running.discard(key)
-                if not self._running:
+                if not (self._running or self._confined):
                     await self._inspect()
 
     async def begin(self) -> None:

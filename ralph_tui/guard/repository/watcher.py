@@ -4,9 +4,7 @@ import hashlib
 import os
 import stat
 import subprocess
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
@@ -22,61 +20,34 @@ _MAX_COMMITS = 20
 _DIRECTORY_QUERIES = ("--absolute-git-dir", "--git-common-dir", "--is-inside-git-dir")
 
 
-_SETTLED_SECONDS = 2.0
-"""Seconds since the last change of a file from which its times prove that it is unchanged."""
-
-Stamp = tuple[int, ...] | None
-"""The metadata of a file, or None if there is none. A directory has less, because its files have stamps."""
-
-
-@dataclass(frozen=True)
-class _Observation:
-    """What git reports about the repository, and the stamps of the files it read."""
-
-    git_dir: Path
-    """Git's directory for this work tree; `common_dir` is shared by all work trees."""
-    common_dir: Path
-    top: Path
-    head: str
-    refs: Mapping[str, str]
-    index: Mapping[str, str]
-    config: Mapping[str, tuple[str, ...]]
-    worktrees: tuple[str, ...]
-    stamps: Mapping[Path, Stamp]
-
-
 class RepositoryWatcher:
-    """Observes the repository of a project. Every call blocks.
+    """Observes the repository of a project. Every call blocks."""
 
-    Git runs only if a file that it would read has changed since the last observation. The times of a file
-    written a moment ago do not prove that it is unchanged, so then git runs again.
-    """
-
-    def __init__(self, root: Path, *, clock: Callable[[], float] = time.time) -> None:
-        """Observe the repository that contains `root`; `clock` returns the file system's time in seconds."""
+    def __init__(self, root: Path) -> None:
         self._root = root
-        self._clock = clock
-        self._last: _Observation | None = None
 
     def snapshot(self) -> Snapshot | None:
-        observed = self._observe()
-        if observed is None:
+        if (found := self._directories()) is None:
             return None
+        git_dir, common_dir = found
+        shown = self._git("rev-parse", "--show-toplevel").removesuffix(b"\n")
+        top = Path(os.fsdecode(shown) or self._root)
+        index = self._index(top)
         return Snapshot(
-            head=observed.head,
-            above="" if observed.top == self._root.resolve() else str(observed.top),
-            refs=observed.refs,
-            index=observed.index,
+            head=self._head(),
+            above="" if top == self._root.resolve() else str(top),
+            refs=self._refs(),
+            index=index,
             stash={
                 line.split(b" ")[1].decode(): line.partition(b"\t")[2].decode(errors="replace")
-                for line in _reflog_lines(observed.common_dir / "logs" / "refs" / "stash")
+                for line in _reflog_lines(common_dir / "logs" / "refs" / "stash")
             },
-            config=observed.config,
-            hooks=_file_digests(observed.common_dir / "hooks"),
-            info=_file_digests(observed.common_dir / "info", observed.git_dir / "info"),
-            worktrees=observed.worktrees,
-            submodules=self._submodules(observed.index, observed.top),
-            marked=_agent_commits(observed.git_dir / "logs" / "HEAD"),
+            config=self._config(common_dir, git_dir),
+            hooks=_file_digests(common_dir / "hooks"),
+            info=_file_digests(common_dir / "info", git_dir / "info"),
+            worktrees=self._worktree_paths(),
+            submodules=self._submodules(index, top),
+            marked=_agent_commits(git_dir / "logs" / "HEAD"),
         )
 
     def follows(self, old: str, new: str) -> bool:
@@ -87,17 +58,10 @@ class RepositoryWatcher:
         output = self._git("log", "--format=%h %s", f"--max-count={_MAX_COMMITS}", span, "--")
         return tuple(one_line(line) for line in output.decode(errors="replace").splitlines())
 
-    def _observe(self) -> _Observation | None:
-        last, self._last = self._last, None
-        if (
-            last is not None
-            and self._stamps(last.git_dir, last.common_dir, last.top) == last.stamps
-        ):
-            self._last = last
-            return last
+    def _directories(self) -> tuple[Path, Path] | None:
+        """Return git's directory for this work tree, and the one that all work trees share."""
         if not _may_be_inside(self._root.resolve()):
             return None
-        began = self._clock()
         try:
             found = self._run_git("rev-parse", *_DIRECTORY_QUERIES)
         except FileNotFoundError:
@@ -112,39 +76,7 @@ class RepositoryWatcher:
                 f"{self._root} is inside git's own directory {git_dir} or is a bare repository.",
                 "Run in a work tree. Create one with `git clone` or `git worktree add`.",
             )
-        top = Path(
-            os.fsdecode(self._git("rev-parse", "--show-toplevel").removesuffix(b"\n")) or self._root
-        )
-        stamps = self._stamps(git_dir, common_dir, top)
-        observed = _Observation(
-            git_dir=git_dir,
-            common_dir=common_dir,
-            top=top,
-            head=self._head(),
-            refs=self._refs(),
-            index=self._index(top),
-            config=self._config(common_dir, git_dir),
-            worktrees=self._worktree_paths(),
-            stamps=stamps,
-        )
-        if stamps and _settled(stamps, began):
-            self._last = observed
-        return observed
-
-    def _stamps(self, git_dir: Path, common_dir: Path, top: Path) -> Mapping[Path, Stamp]:
-        root = self._root.resolve()
-        above = [d for d in (root, *root.parents) if d == top or top in d.parents]
-        if not above or any(os.path.lexists(d / ".git") for d in above if d != top):
-            return {}  # another directory may become the repository at any time
-        paths = {top, *(d / ".git" for d in above)}
-        for name in ("HEAD", "index", "commondir", "config.worktree"):
-            paths.add(git_dir / name)
-        paths |= {common_dir / "config", common_dir / "packed-refs", common_dir / "HEAD"}
-        for directory in {git_dir, common_dir}:
-            for folder in ("refs", "reftable"):
-                paths |= {p for p in (directory / folder).rglob("*") if not p.is_dir()}
-        paths |= {p / "gitdir" for p in (common_dir / "worktrees").glob("*")}
-        return {path: _stamp(path) for path in paths}
+        return git_dir, common_dir
 
     def _require_no_repository(self, error: str) -> None:
         if "not a git repository (or any" not in error or (self._root / ".git").exists():
@@ -246,25 +178,6 @@ def _may_be_inside(directory: Path) -> bool:
         or (os.path.lexists(d / "HEAD") and os.path.lexists(d / "objects"))
         for d in (directory, *directory.parents)
     )
-
-
-def _stamp(path: Path) -> Stamp:
-    try:
-        info = path.lstat()
-        if stat.S_ISLNK(info.st_mode):
-            info = path.stat()
-    except OSError:
-        return None
-    if stat.S_ISDIR(info.st_mode):
-        return (info.st_mode, info.st_dev, info.st_ino, info.st_uid)
-    # Unlike the other times, ctime cannot be set back.
-    times = (info.st_mtime_ns, info.st_ctime_ns)
-    return (info.st_mode, info.st_dev, info.st_ino, info.st_uid, info.st_size, *times)
-
-
-def _settled(stamps: Mapping[Path, Stamp], began: float) -> bool:
-    before = int((began - _SETTLED_SECONDS) * 1e9)
-    return all(max(s[-2:]) < before for s in stamps.values() if s is not None and len(s) > 4)
 
 
 def _agent_commits(log: Path) -> frozenset[str]:
