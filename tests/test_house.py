@@ -13,7 +13,7 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_183,
-    "ralph_tui/cli": 6_891,
+    "ralph_tui/cli": 6_881,
     "ralph_tui/config": 1_983,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_594,

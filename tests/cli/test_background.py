@@ -17,7 +17,7 @@ TALK = """
 import sys
 from pathlib import Path
 from ralph_tui.cli.run.background import limit_log
-from ralph_tui.cli.printer import line_printer
+from ralph_tui.cli.run.headless import line_printer
 from ralph_tui.domain.events import Notice
 from ralph_tui.store.io import rotation as growing
 growing.MOST_BYTES = 2_000

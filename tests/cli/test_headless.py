@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.printer import json_printer, line_printer
+from ralph_tui.cli.run.headless import json_printer, line_printer
 from ralph_tui.domain import events as ev
 from ralph_tui.engine.control.controls import ENDED_BY
 from tests.cli.processes import REPOSITORY, python

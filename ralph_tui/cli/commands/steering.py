@@ -13,7 +13,7 @@ from ralph_tui.cli.project_lookup import chosen_project, find_project, open_cont
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
-    from ralph_tui.cli.printer import Printer
+    from ralph_tui.cli.run.headless import Printer
     from ralph_tui.domain.documents.questions import AskedQuestion
     from ralph_tui.domain.project_state import Approval, StopMode
     from ralph_tui.store.lock import Owner
@@ -208,7 +208,7 @@ def attach(
     if not (as_json or headless or no_screen()):
         with chosen_project(project.root):
             raise typer.Exit(open_project())
-    from ralph_tui.cli.printer import json_printer, line_printer
+    from ralph_tui.cli.run.headless import json_printer, line_printer
     from ralph_tui.store.journal.journal import last_run
 
     show = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)

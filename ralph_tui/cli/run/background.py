@@ -16,7 +16,7 @@ from ralph_tui.domain.project_state import Adjusted, Phase
 from ralph_tui.domain.sanitize import one_line
 
 if TYPE_CHECKING:
-    from ralph_tui.cli.printer import Printer
+    from ralph_tui.cli.run.headless import Printer
     from ralph_tui.domain.events import Event
     from ralph_tui.engine.control.request import RunRequest
     from ralph_tui.store.project import Project

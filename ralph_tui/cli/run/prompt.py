@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ralph_tui.cli.console import note
-from ralph_tui.cli.printer import Printer
+from ralph_tui.cli.run.headless import Printer
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, parse_answer, slip
 from ralph_tui.domain.errors import RalphError
