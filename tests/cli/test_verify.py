@@ -42,7 +42,7 @@ def test_a_tasks_checks_run_by_hand_and_nothing_is_written_down(project: Path) -
     assert done.stderr == "ralph: Verifying a (1 check)\n"
     assert (project / ".ralph" / "implementation_plan.json").read_bytes() == plan
     missing = inside("verify", "nothing", cwd=project)
-    assert (missing.returncode, "no task nothing" in missing.stderr) == (3, True)
+    assert (missing.returncode, "no task 'nothing'" in missing.stderr) == (3, True)
 
 
 def test_finished_work_passes_as_long_as_nothing_broke(project: Path) -> None:
