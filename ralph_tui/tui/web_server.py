@@ -106,7 +106,6 @@ class PageProcess(AppService):
         await passing_on
 
     async def run(self) -> None:
-        """Forward the process's output to the page; close the page when the process has ended."""
         try:
             await super().run()
         finally:
@@ -195,7 +194,6 @@ class RalphServer(Server):
         return f"{self.public_url}/?key={self.key}"
 
     def run(self) -> None:
-        """Serve until Ctrl+C."""
         try:
             web.run_app(
                 self._make_app(),

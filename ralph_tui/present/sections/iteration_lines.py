@@ -91,7 +91,6 @@ def _title_or_reason(it: Iteration) -> str:
 
 
 def summary_parts(it: Iteration, run: Run | None, glyphs: Glyphs) -> list[Part]:
-    """Return everything about an iteration that its stream does not show."""
     look = look_of(it)
     about: Line = [Span(f"{it.task_id}  ", Tone.TITLE), Span(it.title)]
     outcome: list[Line] = [[Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)]]

@@ -126,7 +126,6 @@ def with_words(settings: Sequence[EffectiveSetting], words: str) -> list[Effecti
 
 
 def setting_blocks(settings: Sequence[EffectiveSetting]) -> list[LineBlock]:
-    """Return settings below their topics, with non-default values highlighted."""
     if not settings:
         return [LineBlock(None, [[Span("No setting matches.", Tone.MUTED)]])]
     blocks: list[LineBlock] = []

@@ -51,7 +51,6 @@ def undo_effect(preview: UndoPreview) -> str:
 
 
 def undo_parts(preview: UndoPreview, most: int) -> list[Part]:
-    """Return the task, the files and the effect of an undo, as titled parts."""
     title = one_line(preview.title, 200)
     task: Line = [Span(f"{preview.task_id}  ", Tone.TITLE), Span(title)]
     numbers = ", ".join(map(str, preview.iterations))

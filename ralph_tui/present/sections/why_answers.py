@@ -5,6 +5,7 @@ from datetime import datetime
 
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.plan.plan_validation import PlanProblem
 from ralph_tui.domain.project_state import DECISIONS, ApprovalKind
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView, RunState
@@ -24,6 +25,7 @@ RULE = "the highest-priority pending task whose dependencies are complete. Plan 
 
 def now_parts(
     view: LoopView,
+    problems: Sequence[PlanProblem],
     last: Run | None,
     iterations: Sequence[Iteration],
     now: datetime,
@@ -38,7 +40,7 @@ def now_parts(
         state.append(Span(f"  {view.detail}", Tone.MUTED))
     parts = [Part("The loop", [state])]
     parts += _waiting_for(view, now, keys)
-    parts += _chosen_task(view, plan, keys)
+    parts += _chosen_task(view, plan, problems, keys)
     parts += _blocked(plan, keys)
     parts += _held(plan, keys)
     parts += _waiting_tasks(plan)
@@ -50,7 +52,9 @@ def _task_title(task: Task) -> Line:
     return [Span(f"{task.id}  ", Tone.TITLE), Span(task.title)]
 
 
-def _chosen_task(view: LoopView, plan: ImplementationPlan, keys: Keys) -> list[Part]:
+def _chosen_task(
+    view: LoopView, plan: ImplementationPlan, problems: Sequence[PlanProblem], keys: Keys
+) -> list[Part]:
     current, following = view.current_task, plan.get_next_task()
     if current is not None:
         evidence = labelled("evidence", view.why or "it was already in progress")
@@ -60,7 +64,7 @@ def _chosen_task(view: LoopView, plan: ImplementationPlan, keys: Keys) -> list[P
             lines.append(labelled("", again))
         order = "{skip} skips it, {sooner} and {later} on the board change the order"
         return [Part("Why this task", [*lines, next_step(keys, order)])]
-    if problems := plan.problems():
+    if problems:
         lines = [[Span(problem.message, Tone.BAD)] for problem in problems[:MAX_LISTED]]
         lines.append(labelled("next", "correct .ralph/implementation_plan.json", Tone.ACCENT))
         return [Part("Why no task can start", lines)]

@@ -124,7 +124,6 @@ class Timeline:
 
     @property
     def changed_files(self) -> tuple[FileChange, ...]:
-        """The files that the current iteration changed."""
         return tuple(self._files.values())
 
     @property

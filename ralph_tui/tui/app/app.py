@@ -347,7 +347,6 @@ class RalphApp(Host):
         open_theme_palette(self)
 
     def action_command_palette(self) -> None:
-        """Open ralph's palette instead of Textual's."""
         from ralph_tui.tui.screens.dialogs.command_palette import open_palette
 
         open_palette(self)

@@ -114,7 +114,6 @@ cannot_hold = _on_task(lambda task: "" if task.held else why_not_hold(task))
 
 
 def pause_label(now: CommandContext) -> str:
-    """Return what the key does next."""
     if not now.running:
         return ""
     if now.state is RunState.PAUSED:

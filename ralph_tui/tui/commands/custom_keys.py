@@ -123,7 +123,6 @@ def keys_of(keymap: Keymap) -> Keys:
 
 
 def keymap_of(given: Mapping[str, str]) -> Keymap:
-    """Return the keys of the commands that the settings change."""
     keymap = {name: _keys(name, text) for name, text in given.items()}
     for together in (COMMANDS, *PAGE_COMMANDS.values()):
         _reject_shared(together, keymap)

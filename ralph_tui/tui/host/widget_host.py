@@ -175,7 +175,6 @@ class Host(App[int]):
         return self.screen.get_selected_text() or ""
 
     def command_context(self) -> CommandContext:
-        """Return what decides whether a command can be used now."""
         screens = (
             screen for screen in reversed(self.screen_stack) if isinstance(screen, TaskPicker)
         )

@@ -37,7 +37,6 @@ MAX_FOOTER_COMMANDS = 3
 
 
 def more_links(keys: Keys) -> Sequence[Link]:
-    """Return the links to all other commands: the palette and the help."""
     palette = keys.label("palette").replace("ctrl+", "^")
     return (
         ("palette", (Span(palette, Tone.ACCENT), Span(" commands", Tone.MUTED))),

@@ -228,7 +228,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             self.scroll_to_region(region, animate=False, force=True, x_axis=False, immediate=True)
 
     def action_cursor(self, step: int) -> None:
-        """Move to the next item in this direction, and drop the mouse selection."""
         self.screen.clear_selection()
         y = self.row_of(self.cursor) if self.cursor is not None else None
         if y is None:
@@ -239,7 +238,6 @@ class RowList(StyledWidget, CachedScrollView, can_focus=True):
             self.move_cursor(key)
 
     def action_edge(self, direction: int) -> None:
-        """Move to the first or last item."""
         self.screen.clear_selection()
         ys = range(self.row_count()) if direction < 0 else reversed(range(self.row_count()))
         key = next((k for k, _ in map(self.row_at, ys) if k is not None), None)

@@ -45,7 +45,6 @@ class Searchable(Widget, can_focus=True):
         raise NotImplementedError
 
     def next_place(self, places: Sequence[Hashable], step: int) -> int:
-        """Return the index of the match `step` matches from the current one."""
         return (
             (places.index(self.current_match) + step) % len(places)
             if self.current_match in places

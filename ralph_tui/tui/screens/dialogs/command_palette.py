@@ -98,7 +98,6 @@ class Palette(CommandPalette):
 
 
 def open_palette(app: Host) -> None:
-    """Open the palette, unless it is open already."""
     if not isinstance(app.screen, Palette):
         app.push_screen(Palette())
 

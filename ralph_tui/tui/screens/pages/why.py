@@ -6,6 +6,9 @@ from typing import NamedTuple
 from textual import getters
 from textual.widget import Widget
 
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.domain.plan.plan_validation import PlanProblem
+from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import RunHistory
@@ -54,6 +57,8 @@ class WhyPage(Page):
         self._library = library
         self._first = view
         self._known: _Known | None = None
+        self._checked = Tasks()
+        self._problems: tuple[PlanProblem, ...] = ()
         self._drawn: list[Part] = []
         self._read_state: object = None
         self._shown: object = None
@@ -123,7 +128,11 @@ class WhyPage(Page):
             now = self.app.clock()
             return breaker_view_parts(self.breaker, chronicle.breaker, now, glyphs, keys)
         last = chronicle.runs[-1] if chronicle.runs else None
-        return now_parts(view, last, chronicle.iterations, self.app.clock(), glyphs, keys)
+        now, tasks = self.app.clock(), view.tasks
+        if not tasks.is_ordered_like(self._checked):  # progress alone causes no problem
+            self._problems = ImplementationPlan(tasks=tuple(tasks.values())).problems()
+        self._checked = tasks
+        return now_parts(view, self._problems, last, chronicle.iterations, now, glyphs, keys)
 
     def _draw(self, parts: list[Part]) -> None:
         """Show the text if it has changed, so that it does not move while somebody reads."""
