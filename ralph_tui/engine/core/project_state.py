@@ -137,7 +137,7 @@ class ProjectState:
             docs = await asyncio.to_thread(self.project.transact, noting)
             await self._export(docs.plan)
             # Another program's change since the last look has a reason of its own.
-            self._publish(noting.value, None)
+            self._publish(noting.value.replacing(unfinished=docs.unfinished), None)
             self._publish(docs, reason)
             return docs
 
