@@ -70,7 +70,6 @@ class BaselineFailure(Model):
 
     @property
     def summary(self) -> str:
-        """A short text about what failed."""
         failing = TestReport(outcomes=self.outcomes).failing
         if not failing:
             return f"exit status {self.exit_code}"
@@ -531,7 +530,6 @@ def require_started(
 
 
 def _doubts(command: str, examined: Examined) -> Iterator[str]:
-    """Yield what a check that passed does not show."""
     if examined.runs[-1].tree is Tree.BROKEN and examined.runs[-1].passed:
         yield f"`{command}` passes with unparsable sources as well. It shows nothing about the code."
     if examined.flaky:

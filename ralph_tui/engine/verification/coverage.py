@@ -80,7 +80,6 @@ def coverage_hint(tasks: Uncovered) -> str:
 
 
 def require_checks(tasks: Uncovered) -> None:
-    """Refuse to build tasks that no check can verify."""
     if tasks:
         instead = "To build them unverified, run again with --allow-unverified."
         raise PlanError(uncovered_notice(tasks), f"{coverage_hint(tasks)} {instead}")

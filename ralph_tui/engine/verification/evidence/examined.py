@@ -1,5 +1,6 @@
 """What is known of one check: how it runs and ended, and what a run on one tree shows beside another."""
 
+import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from ralph_tui.domain.base import Model
 from ralph_tui.domain.formatting import shortlist
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.verification.verification import Inputs, Place, TestCounts, Tree, TreeRun
+from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.check_command import CommandResult
 from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side, lints, names_check
 from ralph_tui.engine.verification.evidence.reports import NOT_LOADED, TestReport
@@ -122,7 +124,6 @@ class Case(NamedTuple):
 
     @property
     def turned(self) -> list[str]:
-        """The tests that did not pass before."""
         known = self.before.judged
         return [n for n in passed_in(self.here.report.outcomes) if known.get(n) != "passed"]
 
@@ -229,11 +230,13 @@ def only_reads(command: str) -> bool:
 
 
 def starts_product(command: str) -> bool:
-    """Return whether a check is a single program with arguments that is no test, linter, build or text of code by its words."""
+    """Return whether a check is a single program of the project with arguments, and no test, linter, build or text of code."""
     programs = [one for _, one in placed_programs(command)]
     words = programs[0] if len(programs) == 1 else ()
     named = any("test" in w or names_check(w) or w in {"build", "-c", "-e"} for w in words)
-    return len(words) > 1 and not (named or is_linter(command) or only_reads(command))
+    own = any(w in {"-m", "run", "serve", "start"} or is_source(w) for w in words)
+    ours = len(words) > 1 and (own or shutil.which(words[0]) is None)
+    return ours and not (named or is_linter(command) or only_reads(command))
 
 
 def exit_text(result: CommandResult) -> str:

@@ -55,7 +55,6 @@ class _Inside(NamedTuple):
 
 
 def tests_in(path: str, text: str) -> list[tuple[int, int]]:
-    """Return where tests are in a source."""
     with contextlib.suppress(SyntaxError, ValueError):
         return [one for kind in _INSIDE if path.endswith(kind.suffixes) for one in kind.spans(text)]
     return []

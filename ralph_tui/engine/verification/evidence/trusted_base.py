@@ -527,7 +527,6 @@ class TrustedBase:
         return ()
 
     def _read(self, differences: Iterable[Difference]) -> dict[str, bytes]:
-        """Return the bytes of each object that differs."""
         wanted = sorted(
             {c.object for one in differences for c in (one.old, one.new) if c is not None}
         )
@@ -566,7 +565,6 @@ class TrustedBase:
 
 
 def _modules(differences: Iterable[Difference], texts: Mapping[str, bytes]) -> set[str]:
-    """Return the modules that the claimed sources newly declare."""
     found: set[str] = set()
     for path, *sides, _, _ in differences:
         found |= {*new_modules(path, *(os.fsdecode(texts[c.object]) if c else "" for c in sides))}
