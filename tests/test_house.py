@@ -17,7 +17,7 @@ MOST_LINES = {
     "ralph_tui/config": 1_983,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_594,
-    "ralph_tui/engine": 20_285,
+    "ralph_tui/engine": 20_283,
     "ralph_tui/guard": 6_373,
     "ralph_tui/interop": 3_202,
     "ralph_tui/present": 6_619,

@@ -237,7 +237,6 @@ class Hooks:
     async def may_use_tool(
         self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
     ) -> Result:
-        """Return whether the call may run. Any failure is a denial."""
         supervisor = self.supervisor
         if name == ASK_TOOL and supervisor is not None:
             return await _ask(supervisor, tool_input)

@@ -5,6 +5,7 @@ A turn reads from that queue.
 """
 
 import asyncio
+import errno
 import logging
 import os
 import uuid
@@ -78,6 +79,7 @@ _SANDBOX_ERRORS = (
     GONE,
 )
 """Errors after which every further command of the session fails too."""
+_USED_UP = frozenset({errno.EMFILE, errno.ENFILE})
 LOGIN_TRIES = 2
 """How often the API must reject the first request; the CLI renews its login before the second."""
 
@@ -128,7 +130,6 @@ class ClaudeSession:
         cli_path: Path | None = None,
         plugin: Path | None = None,
     ) -> None:
-        """Prepare the client; `connect` starts the CLI."""
         self.spec = spec
         self._log = log
         self._mark = uuid.uuid4().hex
@@ -411,11 +412,14 @@ class ClaudeSession:
             return ToolAnswer(text="No task is running.", is_error=True)
         try:
             return await supervisor.call_tool(name, arguments)
-        except SetupError as error:  # the model cannot fix it
-            self._end_failed(error)
+        except (SetupError, OSError) as error:  # the model cannot fix it
+            if isinstance(error, SetupError) or error.errno in _USED_UP:
+                self._end_failed(error)
             raise
 
     def _end_failed(self, error: Exception) -> None:
+        if isinstance(error, OSError) and error.errno in _USED_UP:
+            error = SetupError(str(error), "")
         if isinstance(error, SetupError):
             found = Failure(kind=FailureClass.SETUP, message=error.message, hint=error.hint)
             self._emit(TurnEnded(failure=found))

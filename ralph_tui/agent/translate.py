@@ -162,7 +162,6 @@ class StreamRedaction:
         self._waiting: dict[str | None, str] = {}
 
     def add(self, speaker: str | None, piece: str) -> str:
-        """Return the text that can be shown now, as inert text."""
         text = self._waiting.pop(speaker, "") + piece
         at = unfinished(text)
         if len(text) - at > MAX_HELD_BACK:
@@ -183,7 +182,6 @@ class Translator:
     """Translates the messages of one session and tracks its tool calls; no I/O."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Measure durations with `clock`, in seconds."""
         self._clock = clock
         self._running: dict[str, tuple[str, float, str | None]] = {}
         self._seen: set[str] = set()
@@ -256,7 +254,6 @@ class Translator:
         self._interrupted |= set(self._running)
 
     def abandon(self) -> list[AgentItem]:
-        """Finish the running calls, which will get no result."""
         running = list(self._running)
         return [self._finish(tool_id, ToolOutcome.INTERRUPTED, "") for tool_id in running]
 

@@ -331,7 +331,13 @@ class BuildLoop:
         """Close a session in the background, so that the next iteration need not wait for the CLI to end."""
         task = asyncio.create_task(session.close(), name="ralph-close-session")
         self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+        task.add_done_callback(self._note_closed)
+
+    def _note_closed(self, task: asyncio.Task[None]) -> None:
+        self._closing.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            text = f"The Claude Code CLI could not be ended: {error}"
+            self._run.emit(ev.Notice(level="warning", text=text))
 
     async def _record(self, task: Task, number: int, result: IterationResult) -> None:
         since = restored_iteration(self._docs.breaker.left, result.contents)

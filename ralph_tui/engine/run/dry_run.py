@@ -228,7 +228,6 @@ def _facts_of_end(end: End) -> dict[str, object]:
 
 
 def _facts(reached: ev.Event, run: RunContext, prompt: str) -> dict[str, object]:
-    """Return what the run does first. Blocks."""
     match reached:
         case ev.ApprovalRequested():
             what = f"The run asks for your approval of {DECISIONS[reached.kind]}."

@@ -162,7 +162,6 @@ class _ProjectWatcher:
                 self._sink(CatchingUp(pid=owner.pid, percent=percent))
 
     async def _emitted(self, found: Iterator[tuple[int, Event]]) -> AsyncIterator[int]:
-        """Emit events in batches, and yield how far they were emitted."""
         while batch := await asyncio.to_thread(lambda: list(islice(found, CATCH_UP))):
             for _, event in batch:
                 self._sink(event)

@@ -146,7 +146,6 @@ class _ReviewSession:
         return self.review.model_copy(update={"failure": failure})
 
     async def _take(self, given: rt.ToolInput) -> Sequence[str]:
-        """Accept the verdicts if their quotes are in the files."""
         assert isinstance(given, rt.SubmitReview)
         known, text = self.review.criteria, self.task.full_text
         problems = await asyncio.to_thread(review_problems, given.criteria, known, self._read, text)

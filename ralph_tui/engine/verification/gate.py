@@ -270,7 +270,6 @@ class Gate:
         return (await self._reviewed(command, deny_unattended))[0] or None
 
     async def _reviewed(self, command: str, permit: Permit) -> tuple[str, str]:
-        """Return a command as it runs, or why it may not run."""
         call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
         verdict = await self._review(call)
         if refused := await _refusal(command, verdict, permit):

@@ -394,7 +394,6 @@ def _python_checks(project: PythonProject) -> list[CheckCommand]:
 
 
 def _undeclared_tests(project: PythonProject) -> Iterator[CheckCommand]:
-    """Yield the commands for tests whose tool is not declared."""
     tests = partial(check, CheckKind.TESTS)
     files, through_uv = project.files, project.run.startswith("uv run")
     settings = "".join(map(files.read, _PYTEST_SETTINGS))
