@@ -3,10 +3,9 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from textwrap import indent
 
-from ralph_tui.config.template import plain_value, template, yaml_value
-from ralph_tui.config.yaml_reader import MAX_BYTES, compose, parse_entries
+from ralph_tui.config.template import template, yaml_value
+from ralph_tui.config.yaml_reader import compose, parse_entries
 from ralph_tui.domain.errors import ConfigError
 
 OTHER_DEFAULTS: Mapping[str, Mapping[str, object]] = {
@@ -37,15 +36,9 @@ def template_of(name: str) -> str:
 
 def with_setting(text: str, key: str, value: object, path: Path) -> str:
     """Return the text with `key` set to `value`. A new setting gets a line of its own."""
-    import yaml
-
     before = {e.key: e.value for e in parse_entries(text, path)}
     root = compose(text) if text.strip() else None
-    flow = isinstance(root, yaml.MappingNode) and root.flow_style
-    # Only a top-level mapping such as the steps is written as a block; deeper ones stay on one line.
-    as_block = not flow and "." not in key and _is_nested(value)
-    written = _block_text(value) if as_block else yaml_value(value)
-    changed = _with_text(text, root, key, written)
+    changed = _with_text(text, root, key, yaml_value(value))
     after = {e.key: e.value for e in parse_entries(changed, path)}
     wanted = {e.key: e.value for e in parse_entries(f"{key}: {yaml_value(value)}", path)}
     is_other = isinstance(value, str | tuple) and after.get(key) != value
@@ -55,28 +48,6 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
             f"Write it there yourself: {key.replace('.', ': ')}: {yaml_value(value)}.",
         )
     return changed
-
-
-def _is_nested(value: object) -> bool:
-    inside = plain_value(value)
-    return (
-        bool(inside)
-        and isinstance(inside, dict)
-        and all(isinstance(part, dict) for part in inside.values())
-    )
-
-
-def _block_text(value: object) -> str:
-    import yaml
-
-    text = yaml.safe_dump(
-        yaml.safe_load(yaml_value(value)),
-        default_flow_style=None,
-        sort_keys=False,
-        allow_unicode=True,
-        width=MAX_BYTES,
-    )
-    return "\n" + indent(text.rstrip(), "  ")
 
 
 def _with_text(text: str, root: object, key: str, value: str) -> str:
@@ -91,8 +62,7 @@ def _with_text(text: str, root: object, key: str, value: str) -> str:
     at = _below_template_line(text, key)
     before, after = (text, "") if at is None else (text[:at], text[at:])
     end = "" if not before or before.endswith("\n") else "\n"
-    space = "" if value.startswith("\n") else " "
-    return f"{before}{end}{key}:{space}{value}\n{after}"
+    return f"{before}{end}{key}: {value}\n{after}"
 
 
 def _value_node(node: object, key: str) -> object:
@@ -114,13 +84,11 @@ def _with_replaced(text: str, found: object, value: str) -> str:
     assert isinstance(found, yaml.Node)
     start, end = found.start_mark.index, found.end_mark.index
     space = "" if start and text[start - 1] in " \t\n" else " "
-    if value.startswith("\n"):  # the new value begins on the next line
-        start, space = len(text[:start].rstrip(" \t")), ""
     if isinstance(found, yaml.CollectionNode) and not found.flow_style:
         # A block starts on its own line, and its end mark is after the comments that follow it.
         # Replace everything from the colon to the end of the last item.
         start, end = text.rindex(":", 0, start) + 1, _end_of(found)
-        space = "" if value.startswith("\n") else " "
+        space = " "
     return text[:start] + space + value + text[end:]
 
 

@@ -18,7 +18,6 @@ from ralph_tui.domain.features import is_specs_folder
 from ralph_tui.domain.git_commands import EVERY_READING, GIT_READ_ONLY
 from ralph_tui.domain.verification.check_commands import SandboxExceptions
 from ralph_tui.domain.verification.review import ReviewPolicy
-from ralph_tui.domain.web_addresses import why_not_written
 
 INTERRUPT_PERCENT = 80
 """Context usage at which a turn is always interrupted. Both thresholds must be lower."""
@@ -418,12 +417,6 @@ NotifyEvent = Literal["waiting", "stopped", "done", "failed"]
 HAPPENINGS: tuple[NotifyEvent, ...] = ("waiting", "stopped", "done", "failed")
 
 
-def _require_postable(value: str) -> str:
-    if reason := why_not_written(value):
-        raise ValueError(reason)
-    return value
-
-
 class NotifySettings(Model):
     """Notifications for a person who is away."""
 
@@ -434,10 +427,6 @@ class NotifySettings(Model):
     commands: tuple[Command, ...] = Field(
         (),
         description="Shell commands that receive the notification as JSON on standard input. They run in the sandbox, for at most 30 s.",
-    )
-    webhook: Annotated[str, AfterValidator(_require_postable)] = Field(
-        "",
-        description="URL that receives the same JSON in a POST request: https, or http on this machine. Write secrets as ${NAME}.",
     )
 
 

@@ -20,13 +20,10 @@ SERVERS = ".mcp_servers"
 _KEPT_PARTS = ("env", "headers")
 """Parts of a server whose references are kept. The CLI expands them, so that no secret is shown."""
 
-WEBHOOK = "notify.webhook"
-"""A setting whose references are kept until a notification is sent."""
-
 
 def expanded(entry: Entry, environ: Mapping[str, str]) -> Entry:
     """Return the entry with its variables expanded, and the original text in `written`."""
-    if "${" not in str(entry.value) or entry.key == WEBHOOK:
+    if "${" not in str(entry.value):
         return entry
     return replace(
         entry, value=_expanded_value(entry, entry.value, "", environ), written=entry.value
@@ -70,7 +67,7 @@ def _public_value(reference: Reference, *, about: str, environ: Mapping[str, str
             return value
         why = f"the value of ${{{reference.name}}} looks like a key or password"
     raise ConfigError(
-        f"{about}: {why}. Secrets are allowed only in env and headers of an MCP server, and in {WEBHOOK}.",
+        f"{about}: {why}. Secrets are allowed only in env and headers of an MCP server.",
         "Settings are shown and kept in files. Have the command read the secret from a file of yours,"
         " or use ${NAME} with a variable that is not secret.",
     )

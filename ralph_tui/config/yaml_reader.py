@@ -6,7 +6,6 @@ become 3.1, and files and environment variables are parsed alike.
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -59,9 +58,29 @@ class Entry:
     """The unexpanded value from the file, if it refers to variables."""
 
 
-def unknown_setting(key: str, where: str) -> ConfigError:
+OTHER_NAMES: Mapping[str, str] = {
+    "defaults.max_iterations": "phases.building.max_iterations",
+    "defaults.timeout_minutes": "phases.building.iteration_timeout_seconds",
+    "defaults.rate_limit_per_hour": "limits.rate_limit_per_hour",
+    "circuit_breaker.no_progress_threshold": "circuit_breaker.max_stagnation_iterations",
+    "circuit_breaker.same_error_threshold": "circuit_breaker.max_same_error",
+    "completion.promise": "phases.building.promise",
+    "completion.consecutive_test_loops": "circuit_breaker.max_tests_only",
+    "quality_checks": "phases.building.backpressure",
+    "branch.prefix": "git.branch_prefix",
+    "branch.auto_create": "git.branch",
+    "max_loops_per_task": "limits.max_iterations_per_task",
+}
+"""What Ralph Hybrid and Wiggum call a setting."""
+
+
+def unknown_setting(key: str, where: str, value: object = None) -> ConfigError:
     if gone := GONE.get(key):
         return ConfigError(f"{where}: {key} is no longer a setting.", gone.hint)
+    parts = [f"{key}.{name}" for name in value] if isinstance(value, Mapping) else []
+    if others := [name for name in (key, *parts) if name in OTHER_NAMES]:
+        hint = ", ".join(f"{name} is {OTHER_NAMES[name]}" for name in others)
+        return ConfigError(f"{where}: unknown setting {one_line(key, 80)!r}.", f"Here, {hint}.")
     found = None if key in sections() else nearest(key)
     section = key if key in sections() else key.rpartition(".")[0]
     if found:
@@ -81,20 +100,12 @@ def read_entries(path: Path) -> tuple[Entry, ...]:
 
 def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
     """Read the settings in the text of a YAML file. Errors name `path`."""
-    value, lines = parse_yaml(text, path)
-    try:
-        return tuple(_section_entries(value, "", path, lines))
-    except ConfigError as error:
-        from ralph_tui.config.foreign_config import tool_of  # needed only after an error
-
-        if form := tool_of(value):
-            hint = f"These look like the {form}: `ralph config import {path}` translates them."
-            raise ConfigError(error.message, hint) from error
-        raise
+    value, lines = _parsed(text, path)
+    return tuple(_section_entries(value, "", path, lines))
 
 
-def parse_yaml(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
-    """Parse YAML, or JSON, into texts, None, tuples and mappings; also return the line of each key by dotted name."""
+def _parsed(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
+    """Parse YAML into texts, None, tuples and mappings; also return the line of each key by dotted name."""
     if not text.strip():
         return None, {}
     import yaml
@@ -122,7 +133,7 @@ def parse_yaml(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
         return found
 
     try:
-        root = compose(_as_yaml(text) if text.lstrip().startswith("{") else text)
+        root = compose(text)
         return None if root is None else plain(root, ""), lines
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -136,17 +147,6 @@ def parse_yaml(text: str, path: Path) -> tuple[object, Mapping[str, int]]:
         raise ConfigError(
             f"{path}: this is not valid YAML: {one_line(why)}.", "Correct the file."
         ) from error
-
-
-_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})", re.IGNORECASE)
-
-
-def _as_yaml(text: str) -> str:
-    """Return JSON as YAML has it: indented by blanks, and with characters in place of surrogate pairs."""
-    return _PAIR.sub(
-        lambda pair: pair[1] + bytes.fromhex(pair[2] + pair[3]).decode("utf-16-be"),
-        text.replace("\t", " "),
-    )
 
 
 def compose(text: str) -> object:
@@ -210,7 +210,7 @@ def _section_entries(
         elif key in GONE and str(part).casefold() in GONE[key].always:
             continue
         elif key not in known_keys():
-            raise unknown_setting(key, here)
+            raise unknown_setting(key, here, part)
         elif part is not None:
             yield _entry(part, key, path, lines)
 

@@ -169,7 +169,7 @@ class Scene:
     """Part of what it says then."""
 
 
-ASKS = ("add --plan", "config import", "import", "memory --compact")
+ASKS = ("add --plan", "import", "memory --compact")
 """Commands that show what they would do, and need a yes to do it."""
 
 SCENES: Mapping[str, Scene] = {

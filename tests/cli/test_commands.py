@@ -80,7 +80,7 @@ def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
 
     assert {"regenerate-plan", "resume", "run"} <= completed("ralph r")
     assert {"--answers", "--yes", "--headless"} <= completed("ralph run --")
-    assert {"import", "set", "show"} <= completed("ralph config ")
+    assert {"set", "show"} <= completed("ralph config ")
 
 
 @pytest.mark.parametrize("words", [("status",), ("tasks",), ("inject", "x"), ("build",), ()])

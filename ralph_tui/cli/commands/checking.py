@@ -17,7 +17,6 @@ from ralph_tui.domain.sanitize import inert
 if TYPE_CHECKING:
     from ralph_tui.config.settings import Settings
     from ralph_tui.domain.verification.verification import GateResult
-    from ralph_tui.engine.run.notifications import Webhook
     from ralph_tui.guard.core.policy import Policy
 
 
@@ -56,40 +55,34 @@ def notify(
     *,
     test: Annotated[bool, flag("Send a test notification now.")] = False,
 ) -> None:
-    """Show where notifications go, or send a test.
+    """Show which commands get notifications, or send a test.
 
     A run notifies you when it waits for you, stops, finishes or fails. Configure notifications under `notify`.
     docs/run-options.md shows their content.
     """
     from ralph_tui.config.load import load_settings
-    from ralph_tui.engine.run.notifications import webhook_of
 
     root = find_project().root
     settings = load_settings(root)
-    webhook = webhook_of(settings.notify.webhook, os.environ)
-    if not settings.notify.commands and webhook is None:
+    if not settings.notify.commands:
         raise SetupError(
-            "No notifications are set up: notify has no command and no webhook.",
-            "Set one: ralph config set notify.webhook https://…",
+            "No notifications are set up: notify has no command.",
+            "Set one: ralph config set notify.commands '[/home/me/bin/tell-me]'",
         )
     if not test:
         out(f"Events: {', '.join(settings.notify.on) or 'none'}")
         for command in settings.notify.commands:
             out(f"  command  {command}")
-        if webhook is not None:
-            out(f"  webhook  {webhook.host}")
         return
     import asyncio
 
-    failures = asyncio.run(_send_test(root, settings, webhook))
+    failures = asyncio.run(_send_test(root, settings))
     for target, why in failures.items():
         out(f"{target}: {f'failed, {why}' if why else 'sent'}")
     raise typer.Exit(int(ExitCode.STOPPED if any(failures.values()) else ExitCode.COMPLETE))
 
 
-async def _send_test(
-    root: Path, settings: "Settings", webhook: "Webhook | None"
-) -> Mapping[str, str]:
+async def _send_test(root: Path, settings: "Settings") -> Mapping[str, str]:
     import asyncio
 
     from ralph_tui.engine.run.notifications import Notification, NotificationTargets
@@ -97,7 +90,7 @@ async def _send_test(
     from ralph_tui.store.project import Project
 
     held = await asyncio.to_thread(confine, root, settings.safety, os.environ)
-    targets = NotificationTargets(Project(root), settings, webhook, held.sandbox, os.environ)
+    targets = NotificationTargets(Project(root), settings, held.sandbox, os.environ)
     name = targets.project_name
     notification = Notification(
         event="test",

@@ -1,21 +1,18 @@
 """`ralph config`, `limits` and `steps`: show and change the settings, the limits of a run and the steps around its work."""
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ralph_tui.cli.completion import setting_names
-from ralph_tui.cli.console import agreed, note, out, out_facts, out_json, out_table
-from ralph_tui.cli.options import CENT, AsJson, app, argument, examples, flag, option, whole
+from ralph_tui.cli.console import note, out, out_facts, out_json, out_table
+from ralph_tui.cli.options import CENT, AsJson, app, argument, examples, option, whole
 from ralph_tui.cli.project_lookup import find_project, owner_of, project_directory, read_project
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.formatting import plural
 
 if TYPE_CHECKING:
     from ralph_tui.config.settings import Settings
-    from ralph_tui.engine.control.config_import import ConfigPreview
     from ralph_tui.store.project import Project
 
 
@@ -70,77 +67,6 @@ def set_value(
     out(f"{key} = {changed.value}  ({changed.path})")
     if changed.stronger:
         note(f"{changed.stronger} overrides this value while it is set.")
-
-
-@config.command(
-    "import",
-    epilog=examples(
-        "ralph config import .ralph/configs/default.json", "ralph config import config.yaml --yes"
-    ),
-)
-def import_settings(
-    file: Annotated[Path, argument("FILE", "Wiggum's default.json or Ralph Hybrid's config.yaml.")],
-    *,
-    yes: Annotated[bool, flag("Do not ask before importing.", "-y")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Import the settings of another loop.
-
-    First shows what would be set, what has no counterpart and why, and every command that would be imported.
-    Comments in this project's file stay. The other file is not changed.
-    """
-    from ralph_tui.engine.control.config_import import ConfigImport
-
-    importing = ConfigImport(find_project(), file)
-    preview = importing.preview
-    if not as_json:
-        _show_import(preview)
-    written = bool(preview.settings)
-    if written and not yes:
-        if as_json:
-            out_json({**preview.model_dump(mode="json"), "written": False})
-        agreed(
-            f"Import this{' with its commands' if preview.commands else ''}?",
-            nothing="Nothing was written",
-            kept="The settings are as they were.",
-            default=not preview.commands,
-            can_ask=not as_json,
-        )
-    if written:
-        importing.write()
-    if as_json:
-        out_json({**preview.model_dump(mode="json"), "written": written})
-    else:
-        out()
-        out(
-            f"Imported {plural(len(preview.settings), 'setting')}. `ralph config show` lists them all."
-            if written
-            else "Nothing to import: no setting of the file has a counterpart."
-        )
-
-
-def _show_import(preview: "ConfigPreview") -> None:
-    out(f"{preview.source}: {preview.form.value}")
-    if preview.settings:
-        out()
-        out_table(("SETTING", "WAS", "VALUE"), ((s.key, s.was, s.value) for s in preview.settings))
-    if preview.left_out:
-        out()
-        out("Left out:")
-        for left in preview.left_out:
-            place = f" (line {left.line})" if left.line else ""
-            out(f"  {left.key}{place}: {left.reason}.")
-    if preview.commands:
-        out()
-        out("Commands that ralph would run in the sandbox:")
-        for place, command in preview.commands.items():
-            out(f"  {place}: {command}")
-    if preview.done_steps:
-        out()
-        out(f"Done before, so not run again: {', '.join(preview.done_steps)}.")
-    for remark in preview.remarks:
-        out()
-        out(remark)
 
 
 @app.command(epilog=examples("ralph limits --max-cost 5 --model opus", "ralph limits"))

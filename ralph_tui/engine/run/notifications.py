@@ -1,41 +1,28 @@
-"""Notify an absent person that a run is waiting, stopped, done or failed, with commands and a webhook.
+"""Notify an absent person that a run is waiting, stopped, done or failed, with the person's own commands.
 
-A notification is JSON, on a command's standard input and as the body of a request. Text from a model, a tool
-or a file never becomes part of a command line. A failed notification is reported and stops nothing.
+A notification is JSON on a command's standard input. Text from a model, a tool or a file never becomes part of
+a command line. A failed notification is reported and stops nothing.
 """
 
 import asyncio
 import json
-import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from ralph_tui import __version__
 from ralph_tui.config.settings import NotifyEvent, Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model, Timestamp
 from ralph_tui.domain.documents.questions import AskedQuestion
-from ralph_tui.domain.errors import ConfigError, RalphError
+from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import Event, EventSink, LoopFinished
 from ralph_tui.domain.formatting import duration, shortlist
 from ralph_tui.domain.outcomes import LoopStatus
 from ralph_tui.domain.project_state import DECISIONS, Phase
-from ralph_tui.domain.redaction import MIN_VALUE, redact
+from ralph_tui.domain.redaction import redact
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.domain.variable_references import (
-    HOW,
-    Reference,
-    ReferenceSyntaxError,
-    UnsetVariableError,
-    filled,
-    references,
-    value_of,
-)
-from ralph_tui.domain.web_addresses import why_not_posted
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.check_command import run_command
@@ -44,84 +31,6 @@ from ralph_tui.guard.sandbox.environment import agent_environment
 from ralph_tui.guard.sandbox.os_sandbox import Sandbox
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Project
-
-WEBHOOK_SECONDS = 10.0
-
-_SETTING = "notify.webhook"
-_SECRET_PATH_LENGTH = 20
-
-
-@dataclass(frozen=True)
-class Webhook:
-    """A web address to post to; only its host is ever shown."""
-
-    address: str
-    values: tuple[str, ...] = ()
-
-    @property
-    def host(self) -> str:
-        return urlsplit(self.address).hostname or ""
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        target = urlsplit(self.address)._replace(scheme="", netloc="", fragment="").geturl()
-        values = tuple(value for value in self.values if len(value) >= MIN_VALUE)
-        return (*values, target) if len(target) >= _SECRET_PATH_LENGTH else values
-
-    async def post(self, body: bytes) -> str:
-        """Return why the post failed, without a secret; empty on success."""
-        import httpx
-
-        context = await asyncio.to_thread(ssl.create_default_context)
-        headers = {"Content-Type": "application/json", "User-Agent": f"ralph-tui/{__version__}"}
-        try:
-            async with (
-                asyncio.timeout(WEBHOOK_SECONDS),
-                httpx.AsyncClient(
-                    verify=context, trust_env=False, timeout=WEBHOOK_SECONDS
-                ) as client,
-                client.stream("POST", self.address, content=body, headers=headers) as response,
-            ):
-                status = response.status_code
-        except (TimeoutError, httpx.TimeoutException):
-            return f"no response within {duration(WEBHOOK_SECONDS)}"
-        except httpx.ConnectError as error:
-            return one_line(str(error), 200)
-        except httpx.HTTPError:
-            return "no HTTP response"
-        if 300 <= status < 400:
-            return f"a redirect (status {status}), which ralph does not follow"
-        return "" if 200 <= status < 300 else f"status {status}"
-
-
-def webhook_of(written: str, environ: Mapping[str, str]) -> Webhook | None:
-    """Return the webhook of the setting, in which `${NAME}` is a variable; None if there is none."""
-    if not written:
-        return None
-
-    values: list[str] = []
-
-    def value(reference: Reference) -> str:
-        values.append(value_of(reference, environ))
-        return values[-1]
-
-    try:
-        address = filled(written, value).strip()
-    except ReferenceSyntaxError as error:
-        raise ConfigError(f"{_SETTING}: {error}.", HOW) from error
-    except UnsetVariableError as error:
-        raise ConfigError(
-            f"{_SETTING}: {error}.", "Set the variable, or remove the webhook from the settings."
-        ) from error
-    if reason := why_not_posted(address):
-        named = references(written)
-        about = f" (from ${{{named[0].name}}})" if named else ""
-        raise ConfigError(
-            f"{_SETTING}{about} {reason}.",
-            "Use an address such as https://hooks.example.org/path. Plain http is allowed only for this machine.",
-        )
-    return Webhook(address, tuple(values))
-
 
 SECONDS = 30.0
 
@@ -155,7 +64,7 @@ class NotifiedQuestion(Model):
 
 
 class Notification(Model):
-    """The JSON that a command reads on standard input and a webhook receives as the body."""
+    """The JSON that a command reads on standard input."""
 
     version: int = 1
     """Raised when a field changes its meaning, but not when fields are added."""
@@ -196,14 +105,10 @@ def shown(text: str) -> str:
 
 @dataclass(frozen=True)
 class NotificationTargets:
-    """The person's commands and webhook.
-
-    Commands run like steps, in a sandbox and without keys, with the project read-only.
-    """
+    """The person's commands. They run like steps, in a sandbox and without keys, with the project read-only."""
 
     project: Project
     settings: Settings
-    webhook: Webhook | None
     held: Sandbox | None
     everything: Mapping[str, str]
     marks: Mapping[str, str] = field(default_factory=dict)
@@ -213,20 +118,12 @@ class NotificationTargets:
         return shown(self.settings.project.name or self.project.root.name)
 
     async def deliver(self, notification: Notification) -> dict[str, str]:
-        """Send a notification to all targets in parallel; return each target's error, empty on success."""
+        """Run all commands in parallel; return the error of each, empty on success."""
         body, commands = notification.body(), self.settings.notify.commands
-        async with asyncio.TaskGroup() as group:
-            ran = group.create_task(self._run_all(commands, body))
-            posted = group.create_task(self.webhook.post(body)) if self.webhook else None
         targets = [f"`{one_line(command, 80)}`" for command in commands]
-        failures = dict(zip(targets, ran.result(), strict=True))
-        if self.webhook is not None and posted is not None:
-            failures[f"the webhook at {self.webhook.host}"] = posted.result()
-        return failures
+        return dict(zip(targets, await self._run_all(commands, body), strict=True))
 
     async def _run_all(self, commands: Sequence[str], body: bytes) -> list[str]:
-        if not commands:
-            return []
         root, held = self.project.root, self.held
         # The agent may have written the command's script, and its changes would now count as the person's.
         closed = held and held.model_copy(update={"deny_write": (*held.deny_write, str(root))})
@@ -276,8 +173,7 @@ class Notifier:
     ) -> None:
         """Report failures to `emit`; `waits` is False for a run whose end reports the open questions."""
         notify = targets.settings.notify
-        reaches_somebody = bool(notify.commands or targets.webhook)
-        self._wanted = frozenset(notify.on) if reaches_somebody else frozenset()
+        self._wanted = frozenset(notify.on) if notify.commands else frozenset()
         self._targets = targets
         self._waits = waits
         self._progress: dict[str, object] = {}

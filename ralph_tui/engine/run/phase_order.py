@@ -22,7 +22,6 @@ from ralph_tui.engine.phases import compaction, discovery, planning, validation
 from ralph_tui.engine.phases.build_loop import BuildLoop, require_workable, take_baseline
 from ralph_tui.engine.phases.finished_work import FinishedWork
 from ralph_tui.engine.prompts.prompts import check_template
-from ralph_tui.engine.run.notifications import webhook_of
 from ralph_tui.engine.safety.phase_extensions import check_extras
 from ralph_tui.engine.session.prompt_memory import phase_decisions
 from ralph_tui.engine.steps.step_runner import StepsAroundWork, check_steps
@@ -289,7 +288,6 @@ def checked_phase(
     phase = first_phase(project, docs, request)
     ahead = tuple(Phase)[tuple(Phase).index(phase) :] if request.only is None else (phase,)
     check_extras(settings, ahead, project.root, services.everything)
-    webhook_of(settings.notify.webhook, services.everything)
     if request.prompt is not None:
         check_template(request.prompt.text, source=request.prompt.name)
     if Phase.BUILDING in ahead:

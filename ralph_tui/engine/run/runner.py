@@ -36,7 +36,7 @@ from ralph_tui.engine.core.run_files import RunFiles
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.decisions.ask_person import settle_orphans, withdraw_open_questions
 from ralph_tui.engine.limits.run_limits import RunLimits
-from ralph_tui.engine.run.notifications import NotificationTargets, Notifier, webhook_of
+from ralph_tui.engine.run.notifications import NotificationTargets, Notifier
 from ralph_tui.engine.run.observer import project_read, with_thresholds
 from ralph_tui.engine.run.phase_order import PhaseOrder, checked_phase, place_to_work
 from ralph_tui.engine.run.verify_task import make_gate
@@ -460,8 +460,7 @@ async def run_loop(
     settings, everything = services.settings, services.everything
     hide(secret_values(os.environ))
     blank_keys()
-    webhook = webhook_of(settings.notify.webhook, everything)
-    hide((*extra_values(settings, everything), *(webhook.secrets if webhook is not None else ())))
+    hide(extra_values(settings, everything))
     project = Project(root)
     phase = await asyncio.to_thread(_check_before_start, project, services, request)
     async with contextlib.AsyncExitStack() as left:
@@ -492,9 +491,7 @@ async def run_loop(
             warn(text)
         bus.subscribe("run files", files.note)
         marks = {RUN_MARK: run_id}
-        targets = NotificationTargets(
-            project, settings, webhook, confinement.sandbox, everything, marks
-        )
+        targets = NotificationTargets(project, settings, confinement.sandbox, everything, marks)
         notifier = Notifier(targets, bus.emit, waits=request.interactive)
         bus.subscribe("notifications", notifier.note)
         left.push_async_callback(notifier.close)
