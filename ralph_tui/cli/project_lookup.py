@@ -10,7 +10,6 @@ from ralph_tui.cli.console import note
 from ralph_tui.domain.errors import SetupError
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.features import FeatureFilter
     from ralph_tui.engine.control.controls import Controls
     from ralph_tui.store.documents.documents import Documents
     from ralph_tui.store.lock import Owner
@@ -73,12 +72,6 @@ def read_project(project: "Project") -> "Documents":
     for message in project.damage():
         note(message)
     return documents
-
-
-def past_of(project: "Project") -> "FeatureFilter":
-    from ralph_tui.store.feature_folders import Features
-
-    return Features(project.root).past(project.layout.feature)
 
 
 def owner_of(project: "Project") -> "Owner | None":

@@ -505,9 +505,9 @@ class Settings(Model):
             " {work: {}, docs: {type: command, run: make docs}}. Empty: work and commit. See docs/steps.md."
         ),
     )
-    exports: tuple[Literal["prd.json", "run_state.json", "aggregate.json"], ...] = Field(
+    exports: tuple[Literal["run_state.json", "aggregate.json"], ...] = Field(
         (),
-        description="Files for other tools that each run keeps up to date in .ralph: prd.json, run_state.json, aggregate.json.",
+        description="Files for other tools that each run keeps up to date in .ralph: run_state.json, aggregate.json.",
     )
     archive: ArchiveSettings = ArchiveSettings()
     notify: NotifySettings = NotifySettings()

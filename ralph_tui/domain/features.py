@@ -45,29 +45,6 @@ class FeatureRecord(Record):
     """Model requests of the last hour."""
 
 
-class Renamed(Record):
-    """A renaming of a feature. The journal and the history keep the old name."""
-
-    old: str
-    new: str
-    at: Timestamp
-
-
-class FeatureFilter(NamedTuple):
-    """Selects one feature in the journal, under its current name and its earlier ones."""
-
-    feature: str
-    renamed: tuple[Renamed, ...] = ()
-    """Every renaming of the project, oldest first."""
-
-    def includes(self, feature: str, at: datetime | None) -> bool:
-        """Return whether the name `feature` meant the selected feature at the time `at`."""
-        for renaming in self.renamed:
-            if renaming.old == feature and (at is None or at <= renaming.at):
-                feature = renaming.new
-        return feature == self.feature
-
-
 class ProjectFeatures(Record):
     """The list of features, `.ralph/project.json`. A project with a single plan has no such file.
 
@@ -79,8 +56,6 @@ class ProjectFeatures(Record):
     """The feature that commands use by default; empty for the plan without a name."""
     features: Mapping[str, FeatureRecord] = Field(default_factory=dict)
     """Records by name; the plan without a name has the empty name."""
-    renamed: tuple[Renamed, ...] = ()
-    """Oldest first."""
 
     @property
     def exists(self) -> bool:

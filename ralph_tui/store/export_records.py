@@ -1,6 +1,6 @@
 """Record which files ralph exports continuously for other tools, and what it last wrote to them."""
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -28,7 +28,6 @@ class FollowedFile(Record):
         writing: SHA-256 of the content that ralph is about to write. A killed run may have written it.
         whole: Whether ralph created the file, and so rewrites all of it each time.
         told: Whether ralph has reported that it no longer updates the file.
-        by_setting: Whether the setting `exports` requested the file, so that it ends with the setting.
     """
 
     path: str
@@ -37,7 +36,6 @@ class FollowedFile(Record):
     writing: str = ""
     whole: bool = False
     told: bool = False
-    by_setting: bool = False
 
 
 class FollowedFiles(Record):
@@ -60,22 +58,12 @@ class FollowedFiles(Record):
 def read_followed(layout: Layout) -> FollowedFiles:
     try:
         data = read_regular(layout.followed)
-        followed = FollowedFiles.model_validate_json(data) if data else FollowedFiles()
-        return followed.model_copy(
-            update={"files": tuple(_with_current_path(layout, f) for f in followed.files)}
-        )
+        return FollowedFiles.model_validate_json(data) if data else FollowedFiles()
     except (DamagedError, ValidationError) as error:
         raise StoreError(
             f"{layout.followed} cannot be read, so ralph updates no exported file.",
             "Delete this file, then run `ralph export FILE --follow` again.",
         ) from error
-
-
-def _with_current_path(layout: Layout, file: FollowedFile) -> FollowedFile:
-    if not file.by_setting:
-        return file
-    now = (layout.home / PurePosixPath(file.path).name).relative_to(layout.root)
-    return file.model_copy(update={"path": now.as_posix()})
 
 
 def write_followed(layout: Layout, followed: FollowedFiles) -> None:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from ralph_tui.domain.errors import LockedError, StoreError
 from ralph_tui.domain.features import (
     NAME_RULE,
-    FeatureFilter,
     FeatureRecord,
     FeatureSummary,
     ProjectFeatures,
@@ -61,12 +60,6 @@ class Features:
             return ()
         active = listed.active if listed.active in self.names else ""
         return tuple(self._summary(name, listed, active) for name in ("", *self.names))
-
-    def past(self, feature: str) -> FeatureFilter:
-        """Return which of the journal's events belong to a feature, including those under earlier names."""
-        if not os.path.lexists(self._layout.project):
-            return FeatureFilter(feature)
-        return FeatureFilter(feature, self._project.look().project.renamed)
 
     def new(self, name: str, files: FeatureFiles, *, branch: str) -> bool:
         """Create a feature, and choose it unless a loop runs; return whether it was chosen.

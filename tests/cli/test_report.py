@@ -21,7 +21,6 @@ from ralph_tui.present.events.run_result import exit_summary, result_facts
 from ralph_tui.present.sections.history_totals import forecast_of, totals
 from ralph_tui.present.sections.run_report import RunReport, report_markdown
 from ralph_tui.present.text.glyphs import UNICODE
-from ralph_tui.store.feature_folders import Features
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
@@ -145,7 +144,7 @@ def test_the_report_says_what_the_screen_and_the_shell_say(project: Path) -> Non
     assert [line.strip() for line in exit_summary(view, ENDED)[1:]] == [
         f"{name:<9} {text}" for name, text in facts.items()
     ]
-    past = JournalLibrary(project, past=lambda: Features(project).past("")).refresh()
+    past = JournalLibrary(project, feature=lambda: "").refresh()
     shown = str(totals(past, forecast_of(past, None), 100, UNICODE, DEFAULT_KEYS)[0])
     assert took(75) in shown, "as long as the report says, and not as its iterations"
 

@@ -9,14 +9,12 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
-from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
-from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.run.steps import StepOutcome
-from ralph_tui.engine.control.plan_export import FollowedExports, follow_settings, unfollow
+from ralph_tui.engine.control.plan_export import FollowedExports, export_plan
 from ralph_tui.engine.core.run_files import AGGREGATE, RUN_STATE, RunFiles
 from ralph_tui.store.project import Project
 from tests.harness.projects import make_project, task
@@ -139,58 +137,16 @@ async def test_a_file_that_cannot_be_written_is_told_once_and_stops_nothing(
     assert (project.layout.dot / AGGREGATE).is_file()
 
 
-def test_prd_json_follows_the_setting(project: Project) -> None:
-    prd = project.layout.dot / "prd.json"
-    follow_settings(project, ())
-    assert not prd.exists()
-    follow_settings(project, ("prd.json",))
-    written = prd.read_text()
-    assert [s["passes"] for s in json.loads(written)["userStories"]] == [False, False]
-    done = project.transact(
-        lambda docs: docs.replacing(plan=docs.plan.with_task("a", status=TaskStatus.COMPLETE))
-    )
-    follow_settings(project, ("prd.json",))
-    said: list[str] = []
-    FollowedExports(project, said.append).sync(done.plan)
-    assert [s["passes"] for s in json.loads(prd.read_text())["userStories"]] == [True, False]
-    prd.write_text("mine")
-    follow_settings(project, ("prd.json",))
-    FollowedExports(project, said.append).sync(done.plan)
-    assert prd.read_text() == "mine"
-    assert len(said) == 1
-    follow_settings(project, ())
-    assert not project.layout.followed.exists()
-    assert prd.read_text() == "mine"
-
-
-def test_another_tools_prd_json_is_left_alone(project: Project) -> None:
-    prd = project.layout.dot / "prd.json"
-    theirs = json.dumps({"userStories": [{"id": "x", "title": "Theirs", "passes": False}]})
-    prd.write_text(theirs)
-    with pytest.raises(RalphError, match="imported"):
-        follow_settings(project, ("prd.json",))
-    assert prd.read_text() == theirs
-    assert not project.layout.followed.exists()
-
-
-def test_what_a_person_follows_outlives_the_setting(project: Project) -> None:
-    follow_settings(project, ("prd.json",))
-    unfollow(project, str(project.layout.dot / "prd.json"))
-    (project.layout.dot / "prd.json").unlink()
-    from ralph_tui.engine.control.plan_export import export_plan
-
-    export_plan(project, str(project.layout.dot / "prd.json"), "prd", follow=True)
-    follow_settings(project, ())
-    assert project.layout.followed.exists()
-
-
-def test_prd_json_begins_before_there_is_a_plan(tmp_path: Path) -> None:
+def test_prd_json_is_followed_in_ralphs_own_directory(tmp_path: Path) -> None:
     project = Project(make_project(tmp_path))
-    follow_settings(project, ("prd.json",))
     prd = project.layout.dot / "prd.json"
+    export_plan(project, str(prd), "prd", follow=True)
     assert json.loads(prd.read_text())["userStories"] == []
     plan = Project(make_project(tmp_path / "other", [task("a")])).load().plan
     said: list[str] = []
     FollowedExports(project, said.append).sync(plan)
     assert [story["id"] for story in json.loads(prd.read_text())["userStories"]] == ["a"]
-    assert said == []
+    prd.write_text("mine")
+    FollowedExports(project, said.append).sync(plan)
+    assert prd.read_text() == "mine"
+    assert len(said) == 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from ralph_tui.cli.completion import every_task
 from ralph_tui.cli.console import note, out, out_json
 from ralph_tui.cli.options import AsJson, app, argument, examples, flag
-from ralph_tui.cli.project_lookup import find_project, past_of, read_project
+from ralph_tui.cli.project_lookup import find_project, read_project
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.formatting import plural
 
@@ -67,8 +67,8 @@ def history(*, as_json: AsJson = False) -> None:
     from ralph_tui.cli import status_report
 
     project = find_project()
-    all_of_them, past = project.read_sessions(), past_of(project)
-    sessions = tuple(one for one in all_of_them if past.includes(one.feature, one.ended_at))
+    all_of_them, feature = project.read_sessions(), project.layout.feature
+    sessions = tuple(one for one in all_of_them if one.feature == feature)
     if as_json:
         out_json([session.model_dump(mode="json") for session in sessions])
         return
@@ -105,8 +105,8 @@ def _collect(project: "Project") -> "RunReport":
     from ralph_tui.present.sections.run_report import collect_report
     from ralph_tui.store.journal.journal_library import JournalLibrary
 
-    documents, past = read_project(project), past_of(project)
-    library = JournalLibrary(project.root, past=lambda: past)
+    documents = read_project(project)
+    library = JournalLibrary(project.root, feature=lambda: documents.feature)
     history, judged = library.refresh(), project.read_report()
     if library.unreadable:
         note(f"Skipped {plural(library.unreadable, 'unreadable line')} of the journal.")

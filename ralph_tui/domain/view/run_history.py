@@ -13,7 +13,6 @@ from pydantic import Field
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.features import FeatureFilter
 from ralph_tui.domain.outcomes import IterationOutcome, ToolOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
@@ -157,14 +156,14 @@ class RunHistoryBuilder:
     Each method `on_TYPE` takes the events of this type.
     """
 
-    def __init__(self, past: FeatureFilter | None = None) -> None:
-        """Start with an empty history of one feature, or of all features if `past` is None.
+    def __init__(self, feature: str | None = None) -> None:
+        """Start with an empty history of one feature, or of all features if it is None.
 
         The iterations of different features may have the same numbers.
         """
-        self._past = past
+        self._feature = feature
         # A run works on one feature. What precedes the first one belongs to the plan without a name.
-        self._is_ours = past is None or not past.feature
+        self._is_ours = not feature
         self._start = self._end = 0
         """The offsets at which the line of the current event begins and ends."""
         self._runs: list[Run] = []
@@ -211,12 +210,12 @@ class RunHistoryBuilder:
             handler(event)
 
     def _takes(self, event: ev.Event) -> bool:
-        if self._past is None:
+        if self._feature is None:
             return True
         if isinstance(event, ev.WorkUndone):  # happens between runs
-            return self._past.includes(event.feature, event.time)
+            return event.feature == self._feature
         if isinstance(event, ev.LoopStarted):
-            self._is_ours = self._past.includes(event.feature, event.time)
+            self._is_ours = event.feature == self._feature
         return self._is_ours
 
     def _change(self, **changes: Any) -> None:

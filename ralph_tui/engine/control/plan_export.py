@@ -26,10 +26,9 @@ from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import PROJECT_MODE
 
 _RESERVED_DIRECTORIES = (".git", ".ralph")
-"""Directories in which a file is written only if the plan was imported from it or the settings ask for it."""
+"""Directories in which a file is written only if the plan was imported from it, or is the feature's prd.json."""
 
 PRD = "prd.json"
-"""The plan for other tools, in ralph's own directory; a value of the setting `exports`."""
 
 
 class Exported(NamedTuple):
@@ -51,9 +50,7 @@ class _Target(NamedTuple):
     whole: bool
 
 
-def export_plan(
-    project: Project, given: str, form: str = "", *, follow: bool = False, by_setting: bool = False
-) -> Exported:
+def export_plan(project: Project, given: str, form: str = "", *, follow: bool = False) -> Exported:
     """Write the plan's state into a file, and keep it current with `follow`; a new file needs a format. Blocks."""
     plan = project.load().plan
     with write_lock(project.layout):
@@ -61,12 +58,8 @@ def export_plan(
         target = _target(project.root, plan, given, form, followed)
         data = _new_content(target, plan)
         path, name = target.source.name, target.exporter.name
-        known = followed.at(path)
-        if follow or known is not None:
-            by_setting = by_setting or (known is not None and known.by_setting)
-            file = FollowedFile(
-                path=path, format=name, written="", whole=target.whole, by_setting=by_setting
-            )
+        if follow or followed.at(path) is not None:
+            file = FollowedFile(path=path, format=name, written="", whole=target.whole)
             _write_followed(project.layout, followed, file, target, data)
         elif data != target.data:
             write_atomic(target.place, data, mode=PROJECT_MODE)
@@ -83,25 +76,6 @@ def unfollow(project: Project, given: str) -> str:
             raise RalphError(f"{name} is not followed.", f"Followed files: {followed}.")
         write_followed(project.layout, after)
     return name
-
-
-def follow_settings(project: Project, wanted: tuple[str, ...]) -> None:
-    """Start or stop keeping `.ralph/prd.json` current, according to the setting `exports`. Blocks.
-
-    A file that is followed already is not written, so that edits in it are not lost.
-
-    Raises:
-        RalphError: There is such a file, and the plan was not imported from it; it is unchanged.
-    """
-    place = project.layout.home / PRD
-    name = place.relative_to(project.root).as_posix()
-    known = read_followed(project.layout).at(name)
-    if PRD not in wanted:
-        if known is not None and known.by_setting:
-            unfollow(project, str(place))
-    elif known is None:
-        form = "" if os.path.lexists(place) else "prd"
-        export_plan(project, str(place), form, follow=True, by_setting=True)
 
 
 class FollowedExports:

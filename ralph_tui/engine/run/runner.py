@@ -24,7 +24,7 @@ from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.commits.task_commits import HookSandbox, TaskCommits, WorkPlace
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.archiving import archive_finished
-from ralph_tui.engine.control.plan_export import PRD, FollowedExports, follow_settings
+from ralph_tui.engine.control.plan_export import FollowedExports
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.control.undo import IterationSnapshots
@@ -495,10 +495,6 @@ async def run_loop(
         notifier = Notifier(targets, bus.emit, waits=request.interactive)
         bus.subscribe("notifications", notifier.note)
         left.push_async_callback(notifier.close)
-        try:
-            await asyncio.to_thread(follow_settings, project, settings.exports)
-        except RalphError as error:
-            warn(f".ralph/{PRD} cannot be kept up to date: {error}")
         runner = await asyncio.to_thread(
             Runner, project, services, request, bus, run_id, confinement, place
         )

@@ -7,7 +7,6 @@ from itertools import islice, takewhile
 from pathlib import Path
 
 from ralph_tui.domain.events import Event
-from ralph_tui.domain.features import FeatureFilter
 from ralph_tui.domain.view.run_history import BUILD, HISTORY_EVENTS, RunHistory, RunHistoryBuilder
 from ralph_tui.store.journal.event_scanner import Progress, Scan, line_start
 from ralph_tui.store.journal.journal import last_run, read_events
@@ -32,32 +31,32 @@ class JournalLibrary:
         self,
         root: Path,
         live: Callable[[], bool] = lambda: True,
-        past: Callable[[], FeatureFilter | None] = lambda: None,
+        feature: Callable[[], str | None] = lambda: None,
     ) -> None:
         """Prepare the library without reading the journal.
 
         Args:
             live: Returns whether a loop runs now, which the journal does not record.
-            past: Returns the feature to show; None for a project with a single plan.
+            feature: Returns the feature to show; None for a project with a single plan.
         """
         self._live = live
-        self._past = past
+        self._feature = feature
         self.path = Layout(root).events
         self._lock = threading.Lock()
         self.unreadable = 0
         """Lines that could not be read."""
         self._begin(None)
 
-    def _begin(self, past: FeatureFilter | None) -> None:
-        self._chronicler, self._chronicled, self._offset = RunHistoryBuilder(past), past, 0
+    def _begin(self, feature: str | None) -> None:
+        self._chronicler, self._chronicled, self._offset = RunHistoryBuilder(feature), feature, 0
         self._accepts = _Builds().accepts
 
     def refresh(self, progress: Progress | None = None) -> RunHistory:
         """Read the journal up to now; return the history. Only the first call takes long."""
         with self._lock:
-            past = self._past()
-            if self._size() < self._offset or past != self._chronicled:
-                self._begin(past)
+            feature = self._feature()
+            if self._size() < self._offset or feature != self._chronicled:
+                self._begin(feature)
             scan = Scan(
                 self.path,
                 HISTORY_EVENTS,
@@ -85,12 +84,12 @@ class JournalLibrary:
         size = self._size()
         if size - self._offset <= RECENT:
             return None
-        past = self._past()
-        chronicler = RunHistoryBuilder(past)
+        feature = self._feature()
+        chronicler = RunHistoryBuilder(feature)
         found = last_run(self.path)
         if found is not None and found[0] < size - RECENT:
             chronicler.feed(found[0], found[0], found[1])
-        elif past is not None:  # it is unknown which feature's run the first event belongs to
+        elif feature is not None:  # it is unknown which feature's run the first event belongs to
             return None
         start = line_start(self.path, size - RECENT)
         for event in Scan(self.path, HISTORY_EVENTS, start=start, accepts=_Builds().accepts):

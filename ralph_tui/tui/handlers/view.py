@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import CircuitBreaker
@@ -22,9 +22,6 @@ from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.text_reader import TaskDetail, ToolDetail
 from ralph_tui.tui.theme.themes import read_sheets
 
-if TYPE_CHECKING:
-    from ralph_tui.domain.features import FeatureFilter
-
 _ALONE = "This terminal shows one pane at a time. Press {tasks}, {activity} or {status} to switch."
 
 
@@ -36,14 +33,8 @@ class PageOpener:
         self.library = JournalLibrary(
             app.launch.root,
             lambda: app.bridge.live,
-            self._past,
+            lambda: app.view.feature if app.view.features else None,
         )
-
-    def _past(self) -> "FeatureFilter | None":
-        from ralph_tui.store.feature_folders import Features
-
-        view = self._app.view
-        return Features(self._app.launch.root).past(view.feature) if view.features else None
 
     async def open(self, name: str, **wanted: Any) -> None:
         """Open a page; it replaces a page that is open."""
