@@ -1,7 +1,7 @@
 """Merges imported tasks into the plan: the file's words replace the old ones, except in complete tasks and a person's edits."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -32,7 +32,7 @@ _FIELDS = (
     *("description", "priority", "verification_criteria"),
     *("dependencies", "group", "labels", "notes"),
 )
-"""What follows the file. A field that the person edited stays."""
+"""What follows the file, unless the person edited one of them."""
 _WORDS = {"verification_criteria": "criteria", "priority": "priority number"}
 
 Key = tuple[str, str, str]
@@ -70,7 +70,7 @@ class Merged:
 
 
 def commands_in(
-    plan: ImplementationPlan, incoming: Sequence[Incoming], checks: ProjectChecks
+    plan: ImplementationPlan, incoming: Incoming, checks: ProjectChecks
 ) -> tuple[str, ...]:
     """Return the distinct commands that an import would add, for the guard to judge.
 
@@ -78,55 +78,49 @@ def commands_in(
     """
     same = {(_key(task.origin), task.origin.hash) for task in plan.tasks if task.origin is not None}
     found: dict[str, None] = {}
-    for one in incoming:
-        for key, task in one.tasks:
-            if (key, task.origin.hash if task.origin else "") not in same:
-                commands = (runnable_command(c, checks) for c in task.verification_criteria)
-                found.update((command, None) for command in commands if command)
-        if len(found) > MOST_COMMANDS:
-            what = f"its criteria are more than {MOST_COMMANDS:,} different commands"
-            raise InteropError(one.name, 0, what, "Split the file.")
+    for key, task in incoming.tasks:
+        if (key, task.origin.hash if task.origin else "") not in same:
+            commands = (runnable_command(c, checks) for c in task.verification_criteria)
+            found.update((command, None) for command in commands if command)
+    if len(found) > MOST_COMMANDS:
+        what = f"its criteria are more than {MOST_COMMANDS:,} different commands"
+        raise InteropError(incoming.name, 0, what, "Split the file.")
     return tuple(found)
 
 
 def merge(
     plan: ImplementationPlan,
-    incoming: Sequence[Incoming],
+    incoming: Incoming,
     *,
     verdicts: Verdicts,
     checks: ProjectChecks,
     at: datetime,
 ) -> Merged:
-    """Merge the tasks of files into a plan.
+    """Merge the tasks of a file into a plan.
 
     Args:
         verdicts: The guard's verdicts; a command without one is refused.
         checks: The project's checks, which define what a criterion such as `tests` runs.
     """
     work = _Merge(plan, incoming, verdicts, checks, at)
-    for one in incoming:
-        work.take(one)
-    titles = [plan.title, *(one.imported.title for one in incoming)]
-    about = [plan.description, *(one.imported.description for one in incoming)]
+    work.take()
+    imported = incoming.imported
     merged = ImplementationPlan(  # a new plan drops dependencies on retired tasks
         **{
             **dict(plan),
             "tasks": tuple(work.after.values()),
             "created_at": plan.created_at or at,
-            "title": next(filter(None, titles), ""),
-            "description": next(filter(None, about), ""),
+            "title": plan.title or imported.title,
+            "description": plan.description or imported.description,
         }
     )
     work.require_workable(merged)
-    first = incoming[0]
     preview = ImportPreview(
-        source=first.name if len(incoming) == 1 else f"{len(incoming)} files",
-        format=first.imported.format,
+        source=incoming.name,
+        format=imported.format,
         rows=tuple(work.rows),
         commands=tuple(work.commands),
-        remarks=tuple(
-            dict.fromkeys((*work.remarks, *(r for one in incoming for r in one.imported.remarks)))
-        ),
+        remarks=tuple(dict.fromkeys((*work.remarks, *imported.remarks))),
     )
     if not preview.changes_plan:
         return Merged(plan, preview)
@@ -136,7 +130,7 @@ def merge(
 @dataclass
 class _Merge:
     plan: ImplementationPlan
-    incoming: Sequence[Incoming]
+    file: Incoming
     verdicts: Verdicts
     checks: ProjectChecks
     at: datetime
@@ -149,37 +143,36 @@ class _Merge:
         self.after = {task.id: task for task in self.plan.tasks}
         self._there = self._found_again()
         self._named = self._ids()
-        self._places: dict[str, tuple[str, int]] = {}
+        self._lines: dict[str, int] = {}
 
-    def take(self, one: Incoming) -> None:
-        ids = {task.id: self._named[key] for key, task in one.tasks}
-        for key, task in one.tasks:
+    def take(self) -> None:
+        ids = {task.id: self._named[key] for key, task in self.file.tasks}
+        for key, task in self.file.tasks:
             there = self._there.get(key)
             if isinstance(there, RetiredTask):
                 self._row(ImportChange.SAME, there.id, task.title, "archived")
                 continue
-            self._places[ids[task.id]] = (one.name, one.imported.lines.get(task.id, 0))
-            clean, commands = self._sanitized(one, key, task, ids)
-            now = self._added(clean, one) if there is None else self._updated(there, clean, one)
+            self._lines[ids[task.id]] = self.file.imported.lines.get(task.id, 0)
+            clean, commands = self._sanitized(key, task, ids)
+            now = self._added(clean) if there is None else self._updated(there, clean)
             if there is None or now.verification_criteria != there.verification_criteria:
                 self.commands += commands
             self.after[now.id] = now
-        self._report_missing(one)
+        self._report_missing()
 
     def require_workable(self, merged: ImplementationPlan) -> None:
-        first = self.incoming[0].name
         if len(merged.tasks) > max(MAX_TASKS, len(self.plan.tasks)):
             what = f"the plan would have {len(merged.tasks):,} tasks, the maximum is {MAX_TASKS:,}"
-            raise InteropError(first, 0, what)
+            raise InteropError(self.file.name, 0, what)
         old = {problem.message for problem in self.plan.problems()}
         for problem in merged.problems():
             if problem.message not in old:
                 involved = (problem.task_id, *problem.path)
-                places = (self._places[name] for name in involved if name in self._places)
-                raise InteropError(*next(places, (first, 0)), problem.message.rstrip("."))
+                line = next((self._lines[name] for name in involved if name in self._lines), 0)
+                raise InteropError(self.file.name, line, problem.message.rstrip("."))
 
     def _found_again(self) -> dict[Key, Task | RetiredTask]:
-        """Return the plan's task for each task of the files that was imported before.
+        """Return the plan's task for each task of the file that was imported before.
 
         A task that was never imported matches a task of the file with the same id and title, because ralph may have
         written the file.
@@ -187,35 +180,33 @@ class _Merge:
         held: tuple[Task | RetiredTask, ...] = (*self.plan.retired, *self.plan.tasks)
         found = {_key(task.origin): task for task in held if task.origin is not None}
         own = {(task.id, task.title): task for task in held if task.origin is None}
-        for one in self.incoming:
-            for key, task in one.tasks:
-                if key not in found and (same := own.pop((task.id, task.title), None)):
-                    found[key] = same
+        for key, task in self.file.tasks:
+            if key not in found and (same := own.pop((task.id, task.title), None)):
+                found[key] = same
         return found
 
     def _ids(self) -> dict[Key, str]:
         taken = dict.fromkeys(self.plan.taken_ids(), 1)
-        used = {task.id: 1 for one in self.incoming for _, task in one.tasks} | taken
+        used = {task.id: 1 for _, task in self.file.tasks} | taken
         named: dict[Key, str] = {}
-        for one in self.incoming:
-            own: set[str] = set()
-            for key, task in one.tasks:
-                if key in named or task.id in own:
-                    line = one.imported.lines.get(task.id, 0)
-                    raise InteropError(one.name, line, f"the ID {key[2]!r:.80} is used twice")
-                own.add(task.id)
-                name, there = task.id, self._there.get(key)
-                if there is None and name in taken:
-                    name = free_id(name[: MAX_ID - 6], used)
-                    self.remarks.append(
-                        f"Another task already has the ID {task.id}, so the imported one is {name}."
-                    )
-                named[key] = there.id if there is not None else name
-                taken[named[key]] = 1
+        own: set[str] = set()
+        for key, task in self.file.tasks:
+            if key in named or task.id in own:
+                line = self.file.imported.lines.get(task.id, 0)
+                raise InteropError(self.file.name, line, f"the ID {key[2]!r:.80} is used twice")
+            own.add(task.id)
+            name, there = task.id, self._there.get(key)
+            if there is None and name in taken:
+                name = free_id(name[: MAX_ID - 6], used)
+                self.remarks.append(
+                    f"Another task already has the ID {task.id}, so the imported one is {name}."
+                )
+            named[key] = there.id if there is not None else name
+            taken[named[key]] = 1
         return named
 
     def _sanitized(
-        self, one: Incoming, key: Key, task: Task, ids: Mapping[str, str]
+        self, key: Key, task: Task, ids: Mapping[str, str]
     ) -> tuple[Task, list[ImportedCommand]]:
         """Return the task with what a file may say, and its commands with the guard's verdicts."""
         criteria, commands = list[Criterion](), list[ImportedCommand]()
@@ -240,28 +231,28 @@ class _Merge:
                 "blockers": task.blockers if is_blocked else (),
             }
         )
-        origin = task.origin or Origin(format=one.imported.format)
+        origin = task.origin or Origin(format=self.file.imported.format)
         words = [clean.description, str(clean.priority), *map(str, criteria)]
         filled = {
             **dict(zip(("format", "path", "id"), key, strict=True)),
             "hash": origin.hash or _hash("\0".join(words)),
-            "fields": {name: _hash_of(clean, name) for name in _FIELDS},
+            "written": _hash_of(clean),
         }
         return clean.model_copy(update={"origin": origin.model_copy(update=filled)}), commands
 
-    def _added(self, task: Task, one: Incoming) -> Task:
+    def _added(self, task: Task) -> Task:
         if task.status is TaskStatus.COMPLETE:
             detail = f"complete in the file, {NOT_VERIFIED}"
             self._row(ImportChange.NEW, task.id, task.title, detail)
-            return self._adopted(task, one)
+            return self._adopted(task)
         blocked = "blocked" if task.status is TaskStatus.BLOCKED else ""
         self._row(ImportChange.NEW, task.id, task.title, "held" if task.held else blocked)
         return task
 
-    def _adopted(self, task: Task, one: Incoming) -> Task:
+    def _adopted(self, task: Task) -> Task:
         """Return the task as complete but not verified, because the file marks it as complete."""
         self.adopted.append(task.id)
-        reason = f"complete in {one_line(one.name, 100)}, {NOT_VERIFIED}"
+        reason = f"complete in {one_line(self.file.name, 100)}, {NOT_VERIFIED}"
         update = {
             "status": TaskStatus.COMPLETE,
             "completed_at": self.at,
@@ -275,11 +266,13 @@ class _Merge:
         }
         return task.model_copy(update=update)
 
-    def _updated(self, there: Task, new: Task, one: Incoming) -> Task:
+    def _updated(self, there: Task, new: Task) -> Task:
         old, origin = there.origin, new.origin
         assert origin is not None
         is_other = old is None or old.hash != origin.hash
         finishes = new.status is TaskStatus.COMPLETE
+        # All fields of a task that was never imported count as the person's own.
+        is_edited = old is None or old.written != _hash_of(there)
         stays = None
         if there.status is TaskStatus.COMPLETE:
             stays = "" if finishes else "open in the file, but complete here, so it stays complete"
@@ -289,31 +282,24 @@ class _Merge:
             stays = ""
         elif there.status is TaskStatus.IN_PROGRESS:
             stays = "changed in the file, but in progress here. Import again later"
+        elif old is not None and is_edited and not finishes:
+            stays = "changed in the file, but edited here, so it is not updated"
         if stays is not None:
             self._row(ImportChange.SAME, there.id, there.title, stays)
             return there
-        # All fields of a task that was never imported count as the person's own.
-        edited = set(_FIELDS) if old is None else set[str]()
-        if old is not None and is_other:
-            edited = {n for n in _FIELDS if old.fields.get(n) not in (None, _hash_of(there, n))}
-        fields = {name: getattr(new, name) for name in _FIELDS if name not in edited}
-        # A field that the person edited keeps its old hash, so that it also counts as edited next time.
-        kept = {name: (old or origin).fields.get(name, "") for name in edited}
-        filled = origin.model_copy(update={"fields": {**origin.fields, **kept}})
-        now = there.model_copy(update={**fields, "origin": filled})
-        differs = [n for n in edited if is_other and getattr(there, n) != getattr(new, n)]
+        fields = {} if is_edited else {name: getattr(new, name) for name in _FIELDS}
         changed = [name for name in fields if getattr(there, name) != fields[name]]
-        details = (
-            f"complete in the file, {NOT_VERIFIED}" if finishes else "",
-            _listed(changed),
-            f"keeps your {_listed(sorted(differs))}" if differs else "",
-        )
+        if old is not None and is_edited:
+            origin = origin.model_copy(update={"written": old.written})
+        now = there.model_copy(update={**fields, "origin": origin})
+        details = (f"complete in the file, {NOT_VERIFIED}" if finishes else "", _listed(changed))
         other = "other details" if old is not None else "same text, now linked to the file"
         detail = "; ".join(filter(None, details)) or other
         self._row(ImportChange.CHANGED, now.id, now.title, detail)
-        return self._adopted(now, one) if finishes else now
+        return self._adopted(now) if finishes else now
 
-    def _report_missing(self, one: Incoming) -> None:
+    def _report_missing(self) -> None:
+        one = self.file
         reasons = {left.id: left.reason for left in one.imported.left_out}
         for left in one.imported.left_out:
             self._row(ImportChange.LEFT_OUT, left.id, left.title, left.reason)
@@ -345,8 +331,8 @@ def _key(origin: Origin) -> Key:
     return origin.format, origin.path, origin.id
 
 
-def _hash_of(task: Task, name: str) -> str:
-    return _hash(task.model_dump_json(include={name}))
+def _hash_of(task: Task) -> str:
+    return _hash(task.model_dump_json(include=set(_FIELDS)))
 
 
 def _hash(text: str) -> str:

@@ -70,9 +70,7 @@ def _feature_plans(root: Path) -> Iterator[str]:
 
 
 def _stories(root: Path) -> Iterator[str]:
-    names = [name for name in _names(root / STORIES) if name.endswith(".md")]
-    if names:
-        yield STORIES if len(names) > 1 else f"{STORIES}/{names[0]}"
+    return (f"{STORIES}/{name}" for name in _names(root / STORIES) if name.endswith(".md"))
 
 
 def _names(directory: Path) -> list[str]:

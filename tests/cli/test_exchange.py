@@ -14,7 +14,7 @@ from ralph_tui.interop.format_registry import formats
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 from tests.harness.plain_list import install, installed
-from tests.harness.projects import HAS_FILE, make_project, plan_of, task
+from tests.harness.projects import make_project, plan_of, task
 
 PLAN = """\
 - [x] create: Create the database
@@ -100,18 +100,6 @@ def test_a_broken_importer_is_named_and_stops_nothing_else(
     formats.cache_clear()
     assert failed.returncode == 3
     assert "a.plain: the installed importer 'raises' failed: ZeroDivisionError" in failed.stderr
-
-
-def test_the_checks_of_finished_tasks_decide_about_them(project: Path) -> None:
-    there, missing = (HAS_FILE.format(name=name) for name in ("pyproject.toml", "none.txt"))
-    (project / "a.plain").write_text(f"- [x] yes: Yes `{there}`\n- [x] no: No `{missing}`\n")
-    done = inside("import", "a.plain", "--yes", "--check", cwd=project)
-    assert done.returncode == 0, done.stderr
-    yes, no = plan_of(project).tasks
-    assert (yes.status, yes.is_unverified) == (TaskStatus.COMPLETE, False)
-    assert Project(project).receipts.has_record_of(yes)
-    assert (no.status, no.verification) == (TaskStatus.PENDING, None)
-    assert "no  failed: " in done.stdout
 
 
 KILLED = """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.control.import_sources import load_sources
+from ralph_tui.engine.control.import_sources import load_source
 from ralph_tui.interop.formats import MAX_BYTES, InteropError
 
 
@@ -19,14 +19,14 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def refused(root: Path, given: str) -> InteropError:
     with pytest.raises(InteropError) as error:
-        load_sources(root, given)
+        load_source(root, given)
     assert error.value.message.count("\n") == 0
     return error.value
 
 
 def test_text_comes_without_its_mark_and_with_its_line_ends(root: Path) -> None:
     (root / "plan.md").write_bytes("\ufeff- [ ] Größe\r\n".encode())
-    (loaded,) = load_sources(root, "./plan.md")
+    loaded = load_source(root, "./plan.md")
     assert (loaded.source.name, loaded.source.text, loaded.path) == (
         "./plan.md",
         "- [ ] Größe\r\n",
@@ -71,18 +71,5 @@ def test_a_link_inside_the_project_and_a_file_outside_are_read(root: Path, tmp_p
     (root / "real.md").write_text("in")
     (root / "link.md").symlink_to("real.md")
     (tmp_path / "other.md").write_text("out")
-    assert load_sources(root, "link.md")[0].path == "real.md"
-    assert load_sources(root, "../other.md")[0].path == str(tmp_path / "other.md")
-
-
-def test_a_directory_gives_its_files_in_the_order_of_their_numbers(root: Path) -> None:
-    stories = root / "stories"
-    stories.mkdir()
-    for name in ("1.10.a.md", "1.2.b.md", "picture.png", ".hidden"):
-        (stories / name).write_text(name)
-    assert [one.path for one in load_sources(root, "stories")] == [
-        "stories/1.2.b.md",
-        "stories/1.10.a.md",
-    ]
-    (root / "empty").mkdir()
-    assert "no possible plan file" in refused(root, "empty").what
+    assert load_source(root, "link.md").path == "real.md"
+    assert load_source(root, "../other.md").path == str(tmp_path / "other.md")

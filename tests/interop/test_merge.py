@@ -34,14 +34,14 @@ def incoming(*tasks: Task, path: str = "a.list", **more: object) -> Incoming:
     return Incoming(path, path, made)
 
 
-def merged(plan: ImplementationPlan, *files: Incoming, denied: tuple[str, ...] = ()) -> Merged:
+def merged(plan: ImplementationPlan, file: Incoming, denied: tuple[str, ...] = ()) -> Merged:
     verdicts = {
         command: ImportedCommand(
             task_id="", command=command, verdict="deny" if command in denied else "allow"
         )
-        for command in commands_in(plan, files, NO_CHECKS)
+        for command in commands_in(plan, file, NO_CHECKS)
     }
-    return merge(plan, files, verdicts=verdicts, checks=NO_CHECKS, at=AT)
+    return merge(plan, file, verdicts=verdicts, checks=NO_CHECKS, at=AT)
 
 
 def changes(result: Merged) -> dict[str, ImportChange]:
@@ -134,21 +134,22 @@ def test_a_task_in_progress_is_left_alone_until_the_next_import() -> None:
     assert later.plan.tasks[0].description == "Otherwise"
 
 
-def test_the_persons_edits_stay_and_all_else_follows_the_file() -> None:
-    plan = merged(EMPTY, incoming(theirs("a", priority=5))).plan
-    plan = plan.with_task("a", description="My words", held=True, retry_count=1)
-    again = merged(plan, incoming(theirs("a", "Their new words", priority=1)))
-    (task,) = again.plan.tasks
-    assert (task.description, task.priority, task.held, task.retry_count) == (
-        "My words",
-        1,
-        True,
-        1,
+def test_a_task_that_the_person_edited_stays_as_it_is() -> None:
+    plan = merged(EMPTY, incoming(theirs("a", priority=5), theirs("b"))).plan
+    plan = plan.with_task("a", description="My words").with_task("b", held=True)
+    again = merged(plan, incoming(theirs("a", "Their new words", priority=1), theirs("b", "New")))
+    assert again.plan.task("a") == plan.task("a")
+    (edited, row) = again.preview.rows
+    assert edited.detail == "changed in the file, but edited here, so it is not updated"
+    assert row.change is ImportChange.CHANGED
+    (_, b) = again.plan.tasks
+    assert (b.description, b.held) == ("New", True)
+    done = merged(
+        again.plan, incoming(theirs("a", "Their newest", status="complete"), theirs("b", "New"))
     )
-    assert "keeps your description" in again.preview.rows[0].detail
-    # Also the time after that: the words are still the person's.
-    third = merged(again.plan, incoming(theirs("a", "Their newest words", priority=2)))
-    assert third.plan.tasks[0].description == "My words"
+    task = done.plan.task("a")
+    assert task is not None
+    assert (task.description, task.status) == ("My words", TaskStatus.COMPLETE)
 
 
 def test_what_is_gone_from_the_file_stays_in_the_plan_and_is_told() -> None:
@@ -181,11 +182,6 @@ def test_clashing_ids_are_renamed_everywhere_and_stay_found() -> None:
     assert set(changes(merged(result.plan, file)).values()) == {ImportChange.SAME}
 
 
-def test_two_files_with_the_same_ids_become_tasks_of_their_own() -> None:
-    one, two = incoming(theirs("a")), incoming(theirs("a"), path="b.list")
-    assert [task.id for task in merged(EMPTY, one, two).plan.tasks] == ["a", "a-2"]
-
-
 def test_commands_are_named_and_refused_ones_become_words() -> None:
     criteria = (
         "$ make test",
@@ -203,14 +199,14 @@ def test_commands_are_named_and_refused_ones_become_words() -> None:
         "It is fast",
         "Not run, refused by the guard: Clean: rm -rf /",
     )
-    assert commands_in(EMPTY, [incoming(result.plan.tasks[0])], NO_CHECKS) == ("make test",)
+    assert commands_in(EMPTY, incoming(result.plan.tasks[0]), NO_CHECKS) == ("make test",)
 
 
 def test_only_what_is_new_is_judged_and_not_without_end() -> None:
     task = theirs("a").model_copy(update={"verification_criteria": ("$ make test",)})
     file = incoming(task)
-    assert commands_in(EMPTY, [file], NO_CHECKS) == ("make test",)
-    assert commands_in(merged(EMPTY, file).plan, [file], NO_CHECKS) == ()
+    assert commands_in(EMPTY, file, NO_CHECKS) == ("make test",)
+    assert commands_in(merged(EMPTY, file).plan, file, NO_CHECKS) == ()
     many = tuple(f"$ make test{number}" for number in range(5_001))
     with pytest.raises(InteropError, match="more than 5,000 different commands"):
         merged(EMPTY, incoming(task.model_copy(update={"verification_criteria": many})))
@@ -218,7 +214,7 @@ def test_only_what_is_new_is_judged_and_not_without_end() -> None:
 
 def test_a_command_that_nobody_judged_is_refused() -> None:
     task = theirs("a").model_copy(update={"verification_criteria": ("$ make test",)})
-    result = merge(EMPTY, [incoming(task)], verdicts={}, checks=NO_CHECKS, at=AT)
+    result = merge(EMPTY, incoming(task), verdicts={}, checks=NO_CHECKS, at=AT)
     assert result.preview.commands[0].is_refused
 
 

@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from ralph_tui.cli.completion import features
-from ralph_tui.cli.console import note, note_check, out, out_json
+from ralph_tui.cli.console import note, out, out_json
 from ralph_tui.cli.options import AsJson, app, argument, chosen_feature, examples, flag, option
 from ralph_tui.cli.project_lookup import find_project, open_controls
-from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,16 +27,13 @@ Form = Annotated[
     ),
 )
 def import_plan(  # noqa: PLR0913 - an option of the command for each
-    source: Annotated[
-        str, argument("SOURCE", "A file or a directory of files. `-` reads standard input.")
-    ],
+    source: Annotated[str, argument("SOURCE", "The file with the plan. `-` reads standard input.")],
     *,
     form: Form = "",
     by: Annotated[
         Literal["task", "group"], flag("Make one task of each task of the file, or of each group.")
     ] = "task",
     tag: Annotated[str, option("TAG", "Read this tag of a Taskmaster file.")] = "",
-    check: Annotated[bool, flag("Verify the tasks that the file marks as complete.")] = False,
     dry_run: Annotated[bool, flag("Only show what would change.")] = False,
     yes: Annotated[bool, flag("Do not ask before importing.", "-y")] = False,
     into: Annotated[
@@ -59,7 +55,7 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
     from ralph_tui.cli.run.import_dialog import ask, finish, show
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.features import UNNAMED
-    from ralph_tui.engine.run.plan_import import PlanImport, check_claims, evidence_of
+    from ralph_tui.engine.run.plan_import import PlanImport
     from ralph_tui.interop.formats import ImportOptions
 
     target = _TargetFeature(into)
@@ -73,25 +69,17 @@ def import_plan(  # noqa: PLR0913 - an option of the command for each
     if dry_run or not preview.changes_plan:
         finish(preview, as_json=as_json, written=False)
         return
-    if check and controls.loop_runs:
-        message = "Checks cannot run beside a loop, which changes the same files."
-        raise RalphError(message, "Stop the loop first, or import without --check.")
     if not yes:
         ask(preview, as_json=as_json)
     target.create(controls.root)
     with chosen_feature(into):
         if target.is_new:
             importing.made(open_controls())
-        results = (
-            check_claims(controls.root, settings, importing.claimed(preview), note_check)
-            if check
-            else {}
-        )
         if controls.has_loop:
             note("A loop is running here. It sees the change before its next task.")
-        importing.write(preview, evidence_of(results))
+        importing.write(preview)
     target.copy_specs(controls.root, source)
-    finish(preview, as_json=as_json, written=True, results=results)
+    finish(preview, as_json=as_json, written=True)
 
 
 class _TargetFeature:

@@ -2,7 +2,6 @@
 
 from ralph_tui.cli.console import agreed, out, out_json
 from ralph_tui.domain.plan.import_preview import ImportPreview
-from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.present.sections.import_parts import import_done, import_heading, import_parts
 from ralph_tui.present.text.spans import plain
 
@@ -25,31 +24,17 @@ def ask(preview: ImportPreview, *, as_json: bool) -> None:
     agreed("Import this?", nothing="Nothing was written", kept=kept, can_ask=not as_json)
 
 
-def finish(
-    preview: ImportPreview,
-    *,
-    as_json: bool,
-    written: bool,
-    results: dict[str, GateResult] | None = None,
-) -> None:
-    checked = {
-        task_id: "verified" if found.verified else "not verified" if found.passed else "failed"
-        for task_id, found in (results or {}).items()
-    }
+def finish(preview: ImportPreview, *, as_json: bool, written: bool) -> None:
     if as_json:
         out_json(
             {
                 **preview.model_dump(mode="json"),
                 "changes_plan": preview.changes_plan,
                 "written": written,
-                "checked": checked,
             }
         )
         return
     out()
-    for task_id, word in checked.items():
-        found = (results or {})[task_id]
-        out(f"{task_id}  {word}: {found.refusal if word == 'failed' else found.basis}.")
     if written:
         out(
             f"Imported {import_done(preview)}. `ralph tasks` lists the plan, `ralph build` builds it."

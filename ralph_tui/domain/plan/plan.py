@@ -54,8 +54,8 @@ class Origin(Record):
     """SHA-256 of the imported text, without its state of completion."""
     foreign: Mapping[str, JsonValue] = Field(default_factory=dict)
     """Fields of the file that a task does not have, unchanged."""
-    fields: Mapping[str, str] = Field(default_factory=dict)
-    """A short hash of each imported field. A different hash now means that a person edited the field."""
+    written: str = ""
+    """A short hash of the imported fields. A different hash now means that a person edited the task."""
 
 
 class TaskCommit(Record):

@@ -154,10 +154,6 @@ class Controls:
         return approval
 
     @property
-    def loop_runs(self) -> bool:
-        return LoopLock(self._project.layout).owner() is not None
-
-    @property
     def has_loop(self) -> bool:
         return LoopLock(self._project.layout).feature_owner() is not None
 

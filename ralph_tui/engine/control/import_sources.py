@@ -2,10 +2,8 @@
 
 import errno
 import os
-import re
 import stat
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +11,6 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.interop.formats import MAX_BYTES, InteropError, Source
 
 STANDARD_INPUT = "-"
-MOST_FILES = 500
-"""How many files of a directory are read; a directory of plans has far fewer."""
-
-_ENDINGS = (".md", ".json", ".jsonl")
 _SAVE_AS = "Save the file as UTF-8 and import it again."
 
 
@@ -33,18 +27,11 @@ class LoadedFile:
     path: str
 
 
-def load_sources(root: Path, given: str, base: Path | None = None) -> tuple[LoadedFile, ...]:
-    """Read the named file, or the files of a directory in the order of their names; `-` is standard input.
-
-    Names are relative to `base`, or to the current directory without one.
-    """
+def load_source(root: Path, given: str, base: Path | None = None) -> LoadedFile:
+    """Read the named file, relative to `base` or the current directory; `-` without a base is standard input."""
     if given == STANDARD_INPUT and base is None:
-        return (LoadedFile(Source("standard input", _decoded("standard input", _stdin())), ""),)
-    path = place_of(root, given, base)
-    if not path.is_dir():
-        return (load_file(root, given, base),)
-    names = sorted(_plans_in(path, given), key=_natural_key)
-    return tuple(load_file(root, os.path.join(given, name), base) for name in names)  # noqa: PTH118 - as it was typed
+        return LoadedFile(Source("standard input", _decoded("standard input", _stdin())), "")
+    return load_file(root, given, base)
 
 
 def load_file(root: Path, given: str, base: Path | None = None) -> LoadedFile:
@@ -78,30 +65,6 @@ def place_of(root: Path, given: str, base: Path | None = None) -> Path:
 
 def name_in(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
-
-
-def _plans_in(directory: Path, given: str) -> Sequence[str]:
-    try:
-        with os.scandir(directory) as entries:
-            found = [
-                entry.name
-                for entry in entries
-                if entry.name.endswith(_ENDINGS) and entry.is_file(follow_symlinks=False)
-            ]
-    except OSError as error:
-        raise _unreadable(one_line(given, 300), error) from error
-    if len(found) > MOST_FILES:
-        what = f"the directory has {len(found):,} possible plan files, the maximum is {MOST_FILES}"
-    elif not found:
-        what = "the directory has no possible plan file (.md, .json or .jsonl)"
-    else:
-        return found
-    raise InteropError(one_line(given, 300), 0, what, "Give the path of the plan file.")
-
-
-def _natural_key(name: str) -> list[tuple[int, str]]:
-    parts = re.split(r"(\d+)", name)
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def _bytes(path: Path, name: str) -> bytes:

@@ -1,27 +1,23 @@
 """Import a plan of another tool: read it, preview the changes, and write them in one transaction."""
 
-import asyncio
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ralph_tui.config.settings import GitSettings, Settings
 from ralph_tui.domain.errors import RalphError, SetupError
-from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.features import shown_name
 from ralph_tui.domain.plan.import_preview import ImportedCommand, ImportPreview
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.domain.verification.verification import GateResult, TaskVerification
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.import_sources import LoadedFile, load_sources
+from ralph_tui.engine.control.import_sources import LoadedFile, load_source
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.detection.project_checks import checks_of
 from ralph_tui.guard.command_judge import judging
-from ralph_tui.interop.format_registry import MIN_SCORE, formats
-from ralph_tui.interop.formats import Importer, ImportOptions, InteropError
+from ralph_tui.interop.format_registry import formats
+from ralph_tui.interop.formats import ImportOptions, InteropError
 from ralph_tui.interop.merge import Incoming, Merged, commands_in, merge
 from ralph_tui.store.documents.documents import Documents
 from ralph_tui.store.export_records import read_followed
@@ -59,7 +55,7 @@ class PlanImport:
         self._controls = controls
         self._settings = settings
         self._project = Project(controls.root)
-        self._incoming: tuple[Incoming, ...] = ()
+        self._incoming: Incoming
         self._verdicts: dict[str, ImportedCommand] = {}
         self._remarks: list[str] = []
         self._branch = ""
@@ -72,25 +68,16 @@ class PlanImport:
         """Read a file and return a preview of its import. Blocks; writes nothing.
 
         Args:
-            given: A file, or a directory of files; `-` is standard input.
+            given: A file; `-` is standard input.
             form: The name of the format; empty to detect it.
         """
         root = self._project.root
         self._remarks = list(formats().broken)
-        files = load_sources(root, given, self._base)
-        chosen, importer = choose(files, given, form)
-        _require_foreign(self._project, chosen)
-        self._incoming = tuple(
-            Incoming(
-                file.source.name, file.path, importer.read(file.source, wanted or ImportOptions())
-            )
-            for file in chosen
-        )
-        left = len(files) - len(chosen)
-        if left:
-            self._remarks.append(
-                f"Other files in the directory that are not in the format {importer.name}: {left}."
-            )
+        file = load_source(root, given, self._base)
+        importer = formats().named(form) if form else formats().detect(file.source)
+        _require_foreign(self._project, file)
+        read = importer.read(file.source, wanted or ImportOptions())
+        self._incoming = Incoming(file.source.name, file.path, read)
         docs = self._project.load() if self._project.layout.dot.is_dir() else Documents()
         feature = docs.feature
         if self._into_new is not None:
@@ -107,48 +94,32 @@ class PlanImport:
         self._controls, self._project = controls, Project(controls.root)
         self._into_new = None
 
-    def write(
-        self, shown: ImportPreview, evidence: Mapping[str, TaskVerification | None] | None = None
-    ) -> ImportPreview:
+    def write(self, shown: ImportPreview) -> ImportPreview:
         """Write the previewed changes in one transaction. Blocks.
-
-        Args:
-            evidence: The gate's results for tasks that the file calls complete; None for one that failed.
 
         Raises:
             RalphError: The plan changed meanwhile or cannot be written, so nothing was written.
         """
-        results = dict(evidence or {})
         # This transaction changes nothing, but it creates the directory for receipts.
         merged = self._merged(self._project.transact(lambda docs: docs).plan)
         recorded = {}
         for task_id in merged.adopted:
             task = merged.plan.task(task_id)
             assert task is not None
-            proof = results.get(task_id, task.verification)
-            if proof is not None:
-                recorded[task_id] = self._project.receipts.record(task_id, proof)
-        failed = {task_id for task_id, proof in results.items() if proof is None}
+            assert task.verification is not None
+            recorded[task_id] = self._project.receipts.record(task_id, task.verification)
 
         def change(plan: ImplementationPlan) -> ImplementationPlan:
             now = self._merged(plan)
-            covered = recorded.keys() | failed
-            if now.preview.effect != shown.effect or not set(now.adopted) <= covered:
+            if now.preview.effect != shown.effect or not set(now.adopted) <= recorded.keys():
                 raise RalphError(CHANGED_MEANWHILE, "Import again to see a new preview.")
             after = now.plan
             for task_id, proof in recorded.items():
                 after = after.with_task(task_id, verification=proof)
-            return _reopened(after, failed)
+            return after
 
         self._controls.change_plan(change, branch=shown.branch)
         return shown
-
-    def claimed(self, shown: ImportPreview) -> tuple[Task, ...]:
-        """Return the tasks that would become complete only because the file says so."""
-        merged = self._merged(self._project.load().plan)
-        if merged.preview.effect != shown.effect:
-            raise RalphError(CHANGED_MEANWHILE, "Import again to see a new preview.")
-        return tuple(task for task in merged.plan.tasks if task.id in merged.adopted)
 
     def _merged(self, plan: ImplementationPlan) -> Merged:
         merged = merge(
@@ -171,7 +142,7 @@ class PlanImport:
                     what = (
                         f"the guard takes more than {GUARD_SECONDS} seconds to check its commands"
                     )
-                    raise InteropError(self._incoming[0].name, 0, what, "Split the file.")
+                    raise InteropError(self._incoming.name, 0, what, "Split the file.")
                 verdict = judge(command)
                 reason = one_line(verdict.message, 300) if verdict.reason else ""
                 self._verdicts[command] = ImportedCommand(
@@ -179,85 +150,25 @@ class PlanImport:
                 )
 
 
-def _require_foreign(project: Project, files: Sequence[LoadedFile]) -> None:
+def _require_foreign(project: Project, file: LoadedFile) -> None:
     """Refuse a file that ralph itself writes from the plan, since its tasks would be duplicated."""
-    followed = read_followed(project.layout)
-    for file in files:
-        known = followed.at(file.path)
-        if known is not None and known.whole:
-            raise InteropError(
-                file.source.name,
-                0,
-                "ralph writes this file from the plan, so there is nothing to import",
-                "Change the plan with `ralph edit` or `ralph add`.",
-            )
-
-
-def _reopened(plan: ImplementationPlan, failed: set[str]) -> ImplementationPlan:
-    for task_id in failed:
-        plan = plan.with_task(
-            task_id,
-            status=TaskStatus.PENDING,
-            completed_at=None,
-            completion_notes=None,
-            verification=None,
-            last_failure="The imported plan marks it as complete, but its checks fail.",
+    known = read_followed(project.layout).at(file.path)
+    if known is not None and known.whole:
+        raise InteropError(
+            file.source.name,
+            0,
+            "ralph writes this file from the plan, so there is nothing to import",
+            "Change the plan with `ralph edit` or `ralph add`.",
         )
-    return plan
-
-
-def choose(
-    files: Sequence[LoadedFile], given: str, form: str = ""
-) -> tuple[Sequence[LoadedFile], Importer]:
-    """Return the files to read, of those that were named or in a directory, and the importer that reads them."""
-    if len(files) == 1:
-        source = files[0].source
-        return files, formats().named(form) if form else formats().detect(source)
-    importers = [formats().named(form)] if form else formats().importers
-    scores = [(one.sniff(file.source), one, file) for file in files for one in importers]
-    best = max((score for score, _, _ in scores), default=0)
-    name = one_line(given, 300)
-    if best < MIN_SCORE:
-        hint = f"Give the path of a file, and choose its format with `--as`: {formats().names}."
-        raise InteropError(name, 0, "no file in this directory has a known format", hint)
-    likely = {one.name: one for score, one, _ in scores if score == best}
-    if len(likely) > 1:
-        what = f"its files fit {' and '.join(likely)} equally well"
-        raise InteropError(name, 0, what, "Choose one with `--as`.")
-    importer = next(iter(likely.values()))
-    return [file for score, one, file in scores if one is importer and score >= MIN_SCORE], importer
-
-
-def check_claims(
-    root: Path, settings: Settings, tasks: Sequence[Task], emit: EventSink
-) -> dict[str, GateResult]:
-    """Run the gate for tasks that a file calls complete; return the result of each. Blocks."""
-    from ralph_tui.engine.run.verify_task import verify_by_hand
-
-    async def check() -> dict[str, GateResult]:
-        return {task.id: await verify_by_hand(root, settings, task, emit) for task in tasks}
-
-    return asyncio.run(check())
-
-
-def evidence_of(results: Mapping[str, GateResult]) -> dict[str, TaskVerification | None]:
-    """Return the gate's results as evidence; a task for which no check could run is left out."""
-    at = utc_now()
-    return {
-        task_id: result.verification(at) if result.verified else None
-        for task_id, result in results.items()
-        if result.verified or not result.passed
-    }
 
 
 def branch_for(
-    feature: str, incoming: Sequence[Incoming], docs: Documents, git: GitSettings, root: Path
+    feature: str, incoming: Incoming, docs: Documents, git: GitSettings, root: Path
 ) -> tuple[str, list[str]]:
     """Return the new branch of a feature, empty to keep its own, and remarks about it for the person."""
-    named = {one.imported.branch: one.name for one in incoming if one.imported.branch}
-    if not named:
+    branch, file = incoming.imported.branch, incoming.name
+    if not branch:
         return "", []
-    branch, file = next(iter(named.items()))
     wants = f"{file} names the branch {branch}"
     if not feature:
         return "", [
