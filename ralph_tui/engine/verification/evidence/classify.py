@@ -66,7 +66,7 @@ _LINTERS = re.compile(
 )
 RUNNER_MODULES = frozenset({
     "pytest", "_pytest", "py", "pluggy", "iniconfig", "unittest", "nose", "coverage", "xdist", "hypothesis",
-    "ralph_pytest_report", "ralph_unittest_report", "ralph_report_file",
+    "ralph_pytest_report",
 })  # fmt: skip
 
 

@@ -48,8 +48,8 @@ from ralph_tui.engine.verification.evidence.examined import (
 from ralph_tui.engine.verification.evidence.installed_packages import editable_paths
 from ralph_tui.engine.verification.evidence.reports import (
     NOT_LOADED,
+    PRINTED,
     TestReport,
-    go_text,
     read_reports,
 )
 from ralph_tui.engine.verification.evidence.runners import ONLY, join_environments, with_reporting
@@ -560,7 +560,7 @@ class Examiner:
             if await asyncio.to_thread(targets_exist, files, command):
                 # Otherwise make may take a new file for what it makes.
                 own = {**own, "MAKEFLAGS": f"B {own.get('MAKEFLAGS', '')}".rstrip()}
-            reads_output = {RunnerKind.CARGO, RunnerKind.GO}.issuperset(reporting.runners)
+            reads_output = PRINTED.keys() >= {*reporting.runners}
             changes = {
                 "command": with_pipe_failures(reporting.command),
                 "environment": join_environments(own, reporting.environment)
@@ -575,8 +575,6 @@ class Examiner:
             report = await asyncio.to_thread(
                 read_reports, directory, result.output, reporting.runners
             )
-            if RunnerKind.GO in reporting.runners:
-                result = result.model_copy(update={"tail": go_text(result.tail)})
             return Ran(result=result, report=report.within(cwd))
         finally:
             await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)

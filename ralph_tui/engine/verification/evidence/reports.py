@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import Field, JsonValue
 
@@ -16,7 +17,7 @@ from ralph_tui.engine.verification.evidence.runners import JEST_REPORT
 
 MOST_BYTES = 64 * 1024 * 1024
 NOT_LOADED = " (not loaded)"
-"""What a reporter puts after the name of a module of tests that its runner cannot load."""
+"""The end of the name of a module of tests that its runner cannot load."""
 
 _Line = dict[str, JsonValue]
 
@@ -70,12 +71,8 @@ def read_reports(directory: Path, output: str, expected: tuple[RunnerKind, ...])
     if (jest := directory / JEST_REPORT).is_file():
         kind = RunnerKind.VITEST if RunnerKind.VITEST in expected else RunnerKind.JEST
         report = _merged(report, _from_jest(_json_value(jest), kind))
-    if not expected:
-        report = _merged(report, _from_tap(output))
-    if RunnerKind.CARGO in expected:
-        report = _merged(report, _from_cargo(output))
-    if RunnerKind.GO in expected:
-        report = _merged(report, _from_go(output))
+    for runner in PRINTED.keys() & (expected or {None}):
+        report = _merged(report, _from_output(runner, output))
     missing = [runner.value for runner in expected if runner not in report.runners]
     silent = tuple(
         f"{name} left no report, because it ended early or is not the installed one"
@@ -205,94 +202,91 @@ def _from_jest(data: JsonValue, kind: RunnerKind) -> TestReport:
     return TestReport(runners=(kind,), outcomes=outcomes, failing_exit=data["success"] is not True)
 
 
-_CARGO_TEST = re.compile(
-    r"^test (.+?)(?: \(line \d+\))? \.\.\. (ok|FAILED|ignored)\b", re.MULTILINE
-)
-_CARGO_RESULT = re.compile(
-    r"^test result: (ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; \d+ measured; (\d+) filtered out",
-    re.MULTILINE,
-)
-_CARGO_BEGIN = re.compile(r"^running \d+ tests?$", re.MULTILINE)
+class _Printed(NamedTuple):
+    """How a runner prints its tests, and how they end."""
+
+    test: re.Pattern[str]
+    """The word for the outcome, the name, and what it is a test of; failures that it prints again count."""
+    end: re.Pattern[str]
+    """The closing summary of some tests, and of what."""
+    begin: str = "(?!)"
+    """How each program begins, if its end may be missing before another one begins."""
 
 
-def _from_cargo(output: str) -> TestReport:
-    results = _CARGO_RESULT.findall(output)
-    if not results:
-        return TestReport()
-    outcomes = {}
-    seen: Counter[str] = Counter()
-    for name, word in _CARGO_TEST.findall(output):
-        seen[name] += 1  # several programs, and examples of one page, may have the same name
-        key = f"{name} ({seen[name]})" if seen[name] > 1 else name
-        outcomes[key] = {"ok": "passed", "ignored": "skipped"}.get(word, "failed")
-    passed, failed, ignored = (sum(int(r[i]) for r in results) for i in (1, 2, 3))
-    for kind, total in (("passed", passed), ("failed", failed), ("skipped", ignored)):
-        known = sum(outcome == kind for outcome in outcomes.values())
-        outcomes |= {f"{kind}#{n}": kind for n in range(known, total)}  # lines that -q omits
-    begun = len(_CARGO_BEGIN.findall(output))
-    cut = begun > len(results) and not any(r[0] == "FAILED" for r in results)
-    return TestReport(
-        runners=(RunnerKind.CARGO,),
-        outcomes=outcomes,
-        deselected=sum(int(result[4]) for result in results),
-        faults=("cargo test ended before its closing summary",) if cut else (),
-        failing_exit=any(result[0] == "FAILED" for result in results),
-    )
+PRINTED = {
+    RunnerKind.CARGO: _Printed(
+        re.compile(
+            r"^test (?P<name>.+?)(?: \(line \d+\))? \.\.\. (?P<word>ok|FAILED|ignored)\b",
+            re.MULTILINE,
+        ),
+        re.compile(
+            r"^test result: (?:ok|(?P<bad>FAILED))\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; (?P<skipped>\d+) ignored;"
+            r" \d+ measured; (?P<out>\d+) filtered out",
+            re.MULTILINE,
+        ),
+        r"(?m)^running \d+ tests?$",
+    ),
+    RunnerKind.GO: _Printed(
+        re.compile(r"--- (?P<word>PASS|FAIL|SKIP): (?P<name>\S+) \("),
+        re.compile(r"^(?:ok|\?|(?P<bad>FAIL)) *\t(?P<of>\S+)", re.MULTILINE),
+    ),
+    RunnerKind.UNITTEST: _Printed(
+        re.compile(
+            r"^(?:(?P<again>FAIL|ERROR): )?(?P<name>[\w.]+) \((?P<of>[\w.]+)\)"
+            r"(?(again)|(?:\n.*)? \.\.\. (?s:.*?)(?P<word>ok|FAIL|ERROR|skipped|expected failure|unexpected success)(?: '.*)?$)",
+            re.MULTILINE,
+        ),
+        re.compile(r"^Ran (?P<passed>\d+) tests? in .*\n\n(?:(?P<bad>FAILED)|OK|NO)", re.MULTILINE),
+    ),
+    None: _Printed(  # TAP, which whatever the command runs can print, so that it names no runner
+        re.compile(
+            r"^ *(?P<word>(?:not )?ok)\b *\d* *-? *(?P<name>[^#\n]*)(?P<weak># *(?:skip|todo))?",
+            re.IGNORECASE | re.MULTILINE,
+        ),
+        re.compile(r"^1\.\.\d+$", re.MULTILINE),
+    ),
+}
+_PRINTED_WORDS = {
+    "ok": "passed", "pass": "passed", "skip": "skipped", "skipped": "skipped", "ignored": "skipped",
+    "expected failure": "xfailed", "unexpected success": "xpassed",
+}  # fmt: skip
 
 
-def _from_go(output: str) -> TestReport:
-    outcomes: dict[str, str] = {}
-    packages: dict[str, str] = {}
-    for raw in output.splitlines():
-        line = _go_line(raw)
-        package, action = str(line.get("Package", "")), str(line.get("Action", ""))
-        if "Test" not in line and action in ("start", "pass", "fail", "skip"):
-            packages[package] = action
-        elif "Test" in line and action in ("pass", "fail", "skip"):
-            names = {"pass": "passed", "fail": "failed", "skip": "skipped"}
-            outcomes[f"{package}.{line['Test']}"] = names[action]
-    if not packages:
-        return TestReport()
-    cut = [name for name, action in packages.items() if action == "start"]
-    return TestReport(
-        runners=(RunnerKind.GO,),
-        outcomes=outcomes,
-        faults=tuple(f"the tests of {name} ended before their closing summary" for name in cut),
-        failing_exit="fail" in packages.values(),
-    )
-
-
-def _go_line(raw: str) -> _Line:
-    if not raw.startswith("{"):
-        return {}
-    try:
-        value = json.loads(raw)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def go_text(output: str) -> str:
-    lines = [(_go_line(raw), raw) for raw in output.splitlines(keepends=True)]
-    return "".join(str(line.get("Output", "")) if "Action" in line else raw for line, raw in lines)
-
-
-_TAP = re.compile(
-    r"^ *(not )?ok\b *\d* *-? *([^#\n]*)(# *(?:skip|todo))?", re.IGNORECASE | re.MULTILINE
-)
-_TAP_PLAN = re.compile(r"^1\.\.\d+$", re.MULTILINE)
-
-
-def _from_tap(output: str) -> TestReport:
-    """Read TAP. Whatever the command runs can print it, so it names tests, but no runner."""
+def _from_output(runner: RunnerKind | None, output: str) -> TestReport:
+    form = PRINTED[runner]
+    ends = [(match.start(), match.groupdict()) for match in form.end.finditer(output)]
     outcomes: dict[str, str] = {}
     seen: Counter[str] = Counter()
-    for failed, name, weak in _TAP.findall(output) if _TAP_PLAN.search(output) else ():
-        seen[name] += 1
-        outcomes[f"{name} ({seen[name]})" if seen[name] > 1 else name] = (
-            "skipped" if weak else "failed" if failed else "passed"
-        )
-    return TestReport(outcomes=outcomes)
+    at = 0
+    for until, end in (*ends, (len(output), dict[str, str]())) if ends else ():
+        for match in form.test.finditer(output, at, until):
+            one = match.groupdict()
+            name, of = one["name"], one.get("of") or end.get("of", "")
+            if of.startswith("unittest.loader._FailedTest"):
+                name += NOT_LOADED
+            elif of:
+                name = of if of.endswith(name) else f"{of}.{name}"
+            if one.get("again"):
+                outcomes[name] = "failed"
+                continue
+            seen[name] += 1  # several programs, and examples of one page, may have the same name
+            word = "skip" if one.get("weak") else one["word"].lower()
+            key = f"{name} ({seen[name]})" if seen[name] > 1 else name
+            outcomes[key] = _PRINTED_WORDS.get(word, "failed")
+        at = until
+    if not outcomes:  # by `-q`
+        for kind in ("passed", "failed", "skipped"):
+            total = sum(int(end.get(kind) or 0) for _, end in ends)
+            outcomes |= {f"{kind}#{n}": kind for n in range(total)}
+    bad = any(end.get("bad") for _, end in ends)
+    cut = len(re.findall(form.begin, output)) > len(ends) > 0 and not bad
+    return TestReport(
+        runners=(runner,) if runner and ends else (),
+        outcomes=outcomes,
+        deselected=sum(int(end.get("out") or 0) for _, end in ends),
+        faults=(f"{runner} ended before its closing summary",) if cut else (),
+        failing_exit=bad,
+    )
 
 
 _RAN = frozenset({"passed", "failed", "xpassed"})

@@ -81,19 +81,21 @@ def _environment(directory: Path, runners: tuple[RunnerKind, ...]) -> dict[str, 
         f'--import="{watch}" --test-reporter="{node}" --test-reporter-destination=stdout '
         "--test-reporter=spec --test-reporter-destination=stdout"
     )
-    return {
-        DIRECTORY: str(directory),
-        "PYTHONPATH": str(REPORTERS),
-        "PYTEST_ADDOPTS": "-p ralph_pytest_report",
-    } | ({"NODE_OPTIONS": of_node} if runners == (RunnerKind.NODE,) else {})
+    of_pytest = {"PYTHONPATH": str(REPORTERS), "PYTEST_ADDOPTS": "-p ralph_pytest_report"}
+    return (
+        {DIRECTORY: str(directory)}
+        | (of_pytest if RunnerKind.PYTEST in (runners or RunnerKind) else {})
+        | ({"NODE_OPTIONS": of_node} if runners == (RunnerKind.NODE,) else {})
+    )
 
 
 def _with_options(command: str, runners: tuple[RunnerKind, ...], directory: Path) -> str:
     target = shlex.quote(str(directory / JEST_REPORT))
     if RunnerKind.UNITTEST in runners:
-        command = re.sub(r"(?<=\s)-m\s+unittest(?=\s|$)", "-m ralph_unittest_report", command)
-    if RunnerKind.GO in runners and " -json" not in command:
-        command = re.sub(r"\bgo\s+test\b", "go test -json", command)
+        command = re.sub(r"(?<=\s)(?:-q|--quiet)(?=\s|$)", "-v", command)
+        command = re.sub(r"(?<=\s)-m\s+unittest(\s+discover)?(?=\s|$)", r"\g<0> -v", command)
+    if RunnerKind.GO in runners:
+        command = re.sub(r"\bgo\s+test\b", "go test -v", command)
     if RunnerKind.JEST in runners:
         return _with_arguments(command, f"--json --outputFile={target}")
     if RunnerKind.VITEST in runners:
@@ -219,7 +221,7 @@ def _runner(words: list[str]) -> RunnerKind | None:
     if name in {"cargo", "go"}:
         verbs = [word for word in left[1:] if not word.startswith(("-", "+"))]
         found = RunnerKind.CARGO if name == "cargo" else RunnerKind.GO
-        return found if verbs[:1] in (["test"], ["t"]) else None
+        return found if verbs[:1] in (["test"], ["t"]) and "-json" not in left else None
     return None
 
 

@@ -12,7 +12,6 @@ from ralph_tui.domain.verification.verification import RunnerKind, TestCounts
 from ralph_tui.engine.verification.check_command import run_command
 from ralph_tui.engine.verification.evidence.reports import (
     TestReport,
-    go_text,
     read_reports,
     weaknesses,
 )
@@ -27,8 +26,8 @@ from tests.harness.tables import Case, Line, Verb, each_case
 
 
 def read(line: Line, root: Path) -> Iterator[str]:
-    kinds = {"cargo": (RunnerKind.CARGO,), "go": (RunnerKind.GO,), "jest": (RunnerKind.JEST,)}
-    report = read_reports(root, line.text, kinds[line.sign])
+    kind = next(one for one in RunnerKind if one.startswith(line.sign))
+    report = read_reports(root, line.text, (kind,))
     counts = report.counts.model_dump(exclude_defaults=True)
     found = ", ".join(f"{number} {what}" for what, number in counts.items()) or "no test"
     yield f"{found} by {', '.join(report.runners) or 'an unknown runner'}"
@@ -46,8 +45,7 @@ VERBS: dict[str, Verb] = {
     "runner": lambda line, root: ", ".join(recognized_runners(line.rest, root)),
     "told": lambda line, root: with_reporting(line.rest, root, Path("/r")).command,
     "now": less,
-    **dict.fromkeys(("cargo", "go", "jest"), read),
-    "print": lambda line, _: go_text(line.text).splitlines(),
+    **dict.fromkeys(("cargo", "go", "jest", "unittest"), read),
 }
 
 
