@@ -37,7 +37,7 @@ _TEST_NAME = re.compile(
     r"|.*(?:Tests?|Spec)\.(?:java|kt|cs|scala|php|swift|groovy|hs|fs)"
 )
 _SETTINGS_NAME = re.compile(
-    r".*\.(ini|cfg|toml|properties|props|pth|cmake|cabal|gemspec|(cs|fs)proj|sln|env)|\.env(\..*)?|[\w-]{4,}rc"
+    r".*\.(ini|cfg|toml|properties|props|pth|cmake|cabal|gemspec|(cs|fs)proj|sln|env)|\.env(\..*)?|[a-z]{3,}\d?rc"
     r"|\.(?!(?:nvm|bash|zsh|vim)rc)[\w-]*(rc|ignore)(\.\w+)?|\.gitmodules|[\w.-]+[._-](config|conf|setup|preload|plugin|hooks?)\.\w+"
     r"|conftest\.py|(site|user)customize\.py|noxfile\.py|manage\.py|pyrightconfig\.json|\.(flake8|bandit|sqlfluff|rspec)"
     r"|\.pre-commit-config\.yaml|\.clang-(tidy|format)|package\.json|\.pnpmfile\.c?js|pnpm-workspace\.yaml|(nx|turbo|lerna)\.json|tsconfig.*\.json"

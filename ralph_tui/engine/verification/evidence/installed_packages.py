@@ -70,7 +70,7 @@ def settings_around(root: Path) -> dict[str, str]:
         entry
         for top in (*above, config)
         for entry in entries_of(top)
-        if is_settings(entry.name) or (top == config and lints((entry.name,)))
+        if (is_settings(entry.name) and not entry.is_dir()) or (top == config and lints((entry.name,)))
     ]
     paths = [one.path for e in found for one in (e, *entries_of(e.path))]
     paths += [str(path) for top in above for name in _PERSONAL for path in top.glob(name)]
