@@ -52,7 +52,7 @@ async def _ask(supervisor: Supervisor, tool_input: dict[str, Any]) -> Result:
     except Exception as error:  # noqa: BLE001 - the model must know that there is no answer
         return PermissionResultDeny(message=f"No answer: {one_line(str(error), 200)}")
     if reply.refused:
-        return PermissionResultDeny(message=reply.refused)
+        return PermissionResultDeny(message=reply.refused, interrupt=reply.ends_turn)
     return PermissionResultAllow(updated_input={**tool_input, "answers": reply.answers})
 
 

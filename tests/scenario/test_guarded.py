@@ -29,12 +29,12 @@ def log(project: Path) -> str:
 
 REACHES = {
     "kill -STOP $PPID": "ralph-signals",
-    "pkill -f mark_task_complete": "ralph-signals",  # words of the prompt, which the CLI is given
-    "kill $(pgrep -f ralph)": "ralph-signals",
+    "pkill -URG -f mark_task_complete": "ralph-signals",  # words of the prompt, which the CLI is given
+    "kill -URG $(pgrep -f ralph)": "ralph-signals",
     "uv pip install left-pad": "uv-only",
     "ralph mcp < /dev/null": "ralph-steering",
 }
-"""What would end the loop or change its state, by the rule that refuses it."""
+"""What would end the loop or change its state, by the rule that refuses it. Patterns reach other runs, so URG: it ends none."""
 
 HELLO = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
 SERVES = f'echo \'{HELLO}\' | {PYTHON_HERE} -c \'import runpy, sys; sys.argv[1:] = ["mcp"]; runpy.run_module("ralph_tui", run_name="__main__")\''

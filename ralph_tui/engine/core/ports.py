@@ -133,6 +133,7 @@ class QuestionReply(Model):
     """Answers by question text."""
     refused: str = ""
     """Set instead of `answers` when nobody answers: what the model should do."""
+    ends_turn: bool = False
 
 
 class Supervisor(Protocol):

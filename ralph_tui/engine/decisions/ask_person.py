@@ -78,7 +78,7 @@ class QuestionChannel:
         if not self._run.request.interactive and any(asked.is_open for asked in batch):
             await _write(self._run, batch)
             self.unanswered = tuple(asked for asked in batch if asked.is_open)
-            return QuestionReply(refused=NOT_NOW)
+            return QuestionReply(refused=NOT_NOW, ends_turn=True)
         self.waiting = True
         try:
             replies = await _answered(self._run, batch)
@@ -87,7 +87,7 @@ class QuestionChannel:
         if left := tuple(question for question in replies if question.is_open):
             self.unanswered = left
             report_no_answer(self._run, left[0].question.question)
-            return QuestionReply(refused=NOT_NOW)
+            return QuestionReply(refused=NOT_NOW, ends_turn=True)
         return QuestionReply(answers={q.question.question: _answer_text(q) for q in replies})
 
 
@@ -235,8 +235,7 @@ def answers_so_far(docs: Documents, phase: Phase) -> tuple[str, ...]:
 
 
 def still_open(docs: Documents, phase: Phase) -> tuple[AskedQuestion, ...]:
-    asked = docs.questions.asked_in(phase, docs.state.requested_at)
-    return tuple(question for question in asked if question.is_open)
+    return tuple(q for q in docs.questions.asked_in(phase, docs.state.requested_at) if q.is_open)
 
 
 def waiting_for_answer(questions: tuple[AskedQuestion, ...], *, waited: float = 0) -> End:

@@ -67,10 +67,10 @@ def settings_around(root: Path) -> dict[str, str]:
     config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
     above = {*root.parents, home}
     found = [
-        entry
+        one
         for top in (*above, config)
-        for entry in entries_of(top)
-        if (is_settings(entry.name) and not entry.is_dir()) or (top == config and lints((entry.name,)))
+        for one in entries_of(top)
+        if (is_settings(one.name) and not one.is_dir()) or (top == config and lints((one.name,)))
     ]
     paths = [one.path for e in found for one in (e, *entries_of(e.path))]
     paths += [str(path) for top in above for name in _PERSONAL for path in top.glob(name)]
