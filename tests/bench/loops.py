@@ -1,7 +1,7 @@
 """The loop against its simplest peer: a shell loop of `claude -p` with the same CLI, model and tools.
 
-Both do the same in an iteration: the model writes one file, then says that it is done, and a command
-checks the work. In the shell loop the command follows `claude -p`; in ours it is the gate of the claim.
+Both do the same in an iteration: the model writes one file, then says that it is done, and a command checks
+the work and `test -f` the file. In the shell loop they follow `claude -p`; in ours they are the gate of the claim.
 """
 
 import os
@@ -46,6 +46,7 @@ for i in $(seq 1 "$ITERATIONS"); do
   "$CLAUDE" -p "$(cat "prompt-$i.md")" --tools "$TOOLS" --allowedTools "$TOOLS" \
     --strict-mcp-config --setting-sources "" </dev/null >"answer-$i.txt" || exit 1
   $CHECK >/dev/null || exit 1
+  test -f "bare-$i.txt" || exit 1
 done
 echo "$EPOCHREALTIME"
 """
@@ -94,9 +95,8 @@ def bare_loop(tmp: Path, check: str) -> Timed:
 def ralph_loop(tmp: Path, check: str) -> Timed:
     names = [f"ours-{n}" for n in range(1, ITERATIONS + 1)]
     tmp.mkdir()
-    project = make_project(
-        tmp, [task(name) for name in names], [check], files={"check.py": CHECK_PY}
-    )
+    tasks = [task(name, verification_criteria=[f"$ test -f {name}.txt"]) for name in names]
+    project = make_project(tmp, tasks, [check], files={"check.py": CHECK_PY})
     with serving_in_process(scenario(*map(finishes, names)), tmp) as server:
         clock = ["bash", "-c", 'echo $EPOCHREALTIME; "$@" >&2 || exit; echo $EPOCHREALTIME', "-"]
         command = [sys.executable, "-m", "ralph_tui", "build", "--headless"]
