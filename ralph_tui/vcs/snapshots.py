@@ -14,7 +14,8 @@ import re
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,10 +99,11 @@ class SnapshotStore:
         self._points = f"refs/undo-of/{feature.replace('.', '%')}/" if feature else "refs/undo/"
         self._last: tuple[tuple[int, ...], str] | None = None
         """The state of the index after the last snapshot, and the tree of that snapshot."""
-        self._begun: dict[int, tuple[str, str]] | None = None
-        """Task and run of each kept iteration; a cache, as only the loop's process writes them during a run."""
         self.left_out: tuple[str, ...] = ()
         """What the last snapshot left out although no rule ignores it: too large, unreadable, or a repository."""
+        # A tree is named by what it holds, so what is known of one stays true.
+        self.contents: Callable[[str], dict[str, Content]] = lru_cache(maxsize=3)(self._contents)
+        self._of_trees: Callable[..., str] = lru_cache(maxsize=8)(self.git)
         self._persons_rules: str | None = None
         self._persons_index: str | None = None
         self._forced_at = 0
@@ -181,26 +183,24 @@ class SnapshotStore:
 
     # Iterations.
 
-    def begin(self, iteration: int, task_id: str, run: str) -> None:
-        """Record the project before an iteration; a retry with the same number keeps the first record."""
-        tree = self.take()
-        known = self._begun_iterations()
-        if known.get(iteration) == (task_id, run):
-            return
+    def begin(self, iteration: int, task_id: str, run: str) -> str:
+        """Record the project before an iteration; a retry with the same number keeps the first record. Return its tree."""
+        tree, known = self.take(), self._begun
+        if iteration in known and known[iteration][1:3] == (task_id, run):
+            return known[iteration].before
         about = json.dumps({"iteration": iteration, "task": task_id, "run": run})
         place = f"{self._points}{iteration:08}"
         commit = self.git("commit-tree", tree, "-m", about).strip()
         ended = f"delete {place}/after\n" if iteration in known else ""
         self.git("update-ref", "--stdin", stdin=f"{ended}update {place}/before {commit}\n")
-        known[iteration] = (task_id, run)
+        known[iteration] = Point(iteration, task_id, run, tree, "", 0)
+        return tree
 
-    def end(self, iteration: int) -> None:
-        if iteration in self._begun_iterations():
-            self.git("update-ref", f"{self._points}{iteration:08}/after", self.take())
-
-    def changed_in(self, iteration: int) -> tuple[str, ...]:
-        place = f"{self._points}{iteration:08}"
-        return tuple(one.path for one in self.differences(f"{place}/before", f"{place}/after"))
+    def end(self, iteration: int) -> str:
+        tree = self.take()
+        if iteration in self._begun:
+            self.git("update-ref", f"{self._points}{iteration:08}/after", tree)
+        return tree
 
     def points(self) -> tuple[Point, ...]:
         if not self.exists:
@@ -224,10 +224,10 @@ class SnapshotStore:
                 points.append(Point(iteration, about["task"], about["run"], tree, after, int(time)))
         return tuple(points)
 
-    def _begun_iterations(self) -> dict[int, tuple[str, str]]:
-        if self._begun is None:
-            self._begun = {one.iteration: (one.task_id, one.run) for one in self.points()}
-        return self._begun
+    @cached_property
+    def _begun(self) -> dict[int, Point]:
+        """Each kept iteration; only the loop's process writes them during a run."""
+        return {one.iteration: one for one in self.points()}
 
     def forget_old(self) -> None:
         """Drop the oldest iterations if there are too many or they take too much space."""
@@ -245,16 +245,17 @@ class SnapshotStore:
             self._last = None
 
     def forget(self, iterations: Iterable[int]) -> None:
-        self._begun = None
+        self.__dict__.pop("_begun", None)
         places = (f"{self._points}{n:08}" for n in iterations)
         lines = (f"delete {place}/{when}\n" for place in places for when in ("before", "after"))
         self.git("update-ref", "--stdin", stdin="".join(lines))
 
     # Trees.
 
-    def contents(self, tree: str) -> dict[str, Content]:
+    def _contents(self, tree: str) -> dict[str, Content]:
         found: dict[str, Content] = {}
-        for line in self.git("ls-tree", "-r", "-z", "--full-tree", tree).split("\0"):
+        listed = self.git("ls-tree", "-r", "-z", "--full-tree", tree) if tree else ""
+        for line in listed.split("\0"):
             about, _, path = line.partition("\t")
             if path:
                 mode, _, held = about.split()
@@ -265,26 +266,22 @@ class SnapshotStore:
         self, old: str, new: str, *, with_lines: bool = False
     ) -> tuple[Difference, ...]:
         """Return the paths that differ between two trees, optionally with line counts."""
-        raw = self.git("diff-tree", "-r", "-z", "--raw", "--no-renames", old, new).split("\0")
-        words = [word for word in raw if word]
-        lines = self._line_counts(old, new) if with_lines else {}
-        found = []
-        for about, path in zip(words[::2], words[1::2], strict=True):
-            old_mode, new_mode, old_object, new_object, status = about.removeprefix(":").split()
-            before = None if status == "A" else Content(old_mode, old_object)
-            after = None if status == "D" else Content(new_mode, new_object)
-            found.append(Difference(path, before, after, *lines.get(path, (0, 0))))
-        return tuple(found)
-
-    def _line_counts(self, old: str, new: str) -> dict[str, tuple[int, int]]:
-        form = ("-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")
-        found: dict[str, tuple[int, int]] = {}
-        for entry in self.git("diff-tree", *form, old, new).split("\0"):
-            added, _, rest = entry.partition("\t")
-            removed, _, path = rest.partition("\t")
-            if added.isdigit() and removed.isdigit():
-                found[path] = (int(added), int(removed))
-        return found
+        form = ("--numstat", "--no-ext-diff", "--no-textconv") if with_lines else ()
+        words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", *form, old, new)
+        entries = iter(self._of_trees(*words).split("\0") if old != new else ())
+        found: dict[str, Difference] = {}
+        for entry in entries:
+            if entry.startswith(":"):
+                old_mode, new_mode, old_object, new_object, status = entry[1:].split()
+                before = None if status == "A" else Content(old_mode, old_object)
+                after = None if status == "D" else Content(new_mode, new_object)
+                path = next(entries)
+                found[path] = Difference(path, before, after)
+            elif entry:
+                added, removed, path = entry.split("\t", 2)
+                if added.isdigit():  # of a binary file there are no lines
+                    found[path] = found[path]._replace(additions=int(added), deletions=int(removed))
+        return tuple(found.values())
 
     def tree_with(self, tree: str, changed: Mapping[str, Content | None]) -> str:
         """Return a tree with new contents at these paths; None removes a path."""
@@ -328,11 +325,13 @@ class SnapshotStore:
     def ignored(self) -> tuple[str, ...]:
         self._prepare()
         form = ("--others", "--ignored", "--exclude-standard", "--directory")
-        listed = self.git("ls-files", *form, "-z")
+        listed = {*self.git("ls-files", *form, "-z").split("\0")} - {""}
         # Directories that are empty, or have nothing but ignored files, are listed too.
+        places = {path for path in listed if path.endswith("/")}
+        unsure = {p for p in places if p.split("/")[-2] not in EXCLUDED_DIRECTORIES}
         check = ("check-ignore", "--no-index", "--stdin", "-z")
-        matched = self.git(*check, stdin=listed, ok=(0, 1)) if listed else ""
-        return tuple(sorted(path for path in matched.split("\0") if path))
+        matched = self.git(*check, stdin="\0".join(unsure), ok=(0, 1)) if unsure else ""
+        return tuple(sorted(listed - unsure | {*matched.split("\0")} - {""}))
 
     def _prepare(self) -> None:
         if not self.exists:

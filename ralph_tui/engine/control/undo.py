@@ -6,6 +6,7 @@ import math
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain.errors import LockedError, RalphError, SetupError
@@ -26,6 +27,8 @@ from ralph_tui.vcs.branches import require_committable, require_unprotected
 from ralph_tui.vcs.commits import CommitRequest, Committer
 from ralph_tui.vcs.snapshots import Difference, Point, SnapshotStore, plan_undo
 
+T = TypeVar("T")
+
 _MAX_NAMED = 4
 
 FollowPlan = Callable[[ImplementationPlan], None]
@@ -45,9 +48,13 @@ def scratch_store(root: Path) -> Iterator[SnapshotStore]:
 def tree_of(store: SnapshotStore) -> str:
     """Return the tree of the project without the exports that ralph keeps current; empty if git cannot tell. Blocks."""
     with contextlib.suppress(SetupError, OSError):
-        tree, exports = store.take(), followed_names(store.root)
-        return store.tree_with(tree, dict.fromkeys(exports)) if exports else tree
+        return _without_exports(store, store.take())
     return ""
+
+
+def _without_exports(store: SnapshotStore, tree: str) -> str:
+    exports = followed_names(store.root)
+    return store.tree_with(tree, dict.fromkeys(exports)) if exports else tree
 
 
 class Undo:
@@ -305,42 +312,39 @@ class IterationSnapshots:
     async def tree(self) -> str:
         return await asyncio.to_thread(tree_of, self._store) if self.used else ""
 
-    async def before(self, iteration: int, task_id: str) -> None:
+    async def before(self, iteration: int, task_id: str) -> str:
         if not self._begun:
             self._begun = True
             await self._try(self._store.forget_old)
-        await self._try(lambda: self._store.begin(iteration, task_id, self._run_id))
+        return await self._taken(lambda: self._store.begin(iteration, task_id, self._run_id))
 
-    async def after(self, iteration: int) -> None:
-        await self._try(lambda: self._store.end(iteration))
+    async def after(self, iteration: int) -> str:
+        return await self._taken(lambda: self._store.end(iteration))
 
-    async def files(self, iteration: int) -> tuple[str, ...]:
-        """Return the paths that differ between the snapshots of an iteration, also those that commands changed."""
-        found: list[str] = []
-        if self._begun:
-            await self._try(lambda: found.extend(self._store.changed_in(iteration)))
-        return tuple(found)
+    async def _taken(self, take: Callable[[], str]) -> str:
+        return await self._try(lambda: _without_exports(self._store, take())) or ""
+
+    async def files(self, before: str, after: str) -> tuple[str, ...]:
+        """Return the paths that differ between these trees, also those that commands changed."""
+        found = await self._try(lambda: self._store.differences(before, after))
+        return tuple(one.path for one in found or ())
 
     async def changes(self) -> tuple[Difference, ...]:
-        found: list[Difference] = []
-
-        def compare() -> None:
+        def compare() -> tuple[Difference, ...]:
             points = [point for point in self._store.points() if point.run == self._run_id]
             ended = [point.after for point in points if point.after]
-            if ended:
-                before, after = points[0].before, ended[-1]
-                found.extend(self._store.differences(before, after, with_lines=True))
+            if not ended:
+                return ()
+            return self._store.differences(points[0].before, ended[-1], with_lines=True)
 
-        if self._begun:
-            await self._try(compare)
-        return tuple(found)
+        return await self._try(compare) or ()
 
-    async def _try(self, work: Callable[[], None]) -> None:
-        if self._failed or not self.used:
-            return
-        try:
-            await asyncio.to_thread(work)
-        except (RalphError, OSError) as error:
-            self._failed = True
-            text = f"Work of this run cannot be undone: {error}"
-            self._emit(Notice(level="warning", text=text))
+    async def _try(self, work: Callable[[], T]) -> T | None:
+        if self._begun and self.used and not self._failed:
+            try:
+                return await asyncio.to_thread(work)
+            except (RalphError, OSError) as error:
+                self._failed = True
+                text = f"Work of this run cannot be undone: {error}"
+                self._emit(Notice(level="warning", text=text))
+        return None

@@ -241,8 +241,7 @@ class BuildLoop:
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
         meter, spec = new_session(self._run)
-        before = await self._run.snapshots.tree()
-        await self._run.snapshots.before(number, task.id)
+        before = await self._run.snapshots.before(number, task.id)
         prompt = await self._prompt(task, number, guidance)
         await self._announce(task, number, spec, prompt)
         iteration = Iteration(self._run, task, number=number, spec=spec, meter=meter)
@@ -251,10 +250,9 @@ class BuildLoop:
         await self._run.gate.end()
         self._close_later(session)
         self._run.limits.done += 1
-        after = await self._run.snapshots.tree()
-        await self._run.snapshots.after(number)
+        after = await self._run.snapshots.after(number)
         contents = Files(iteration=number, before=before, after=after)
-        files = dict.fromkeys((*result.files, *await self._run.snapshots.files(number)))
+        files = dict.fromkeys((*result.files, *await self._run.snapshots.files(before, after)))
         result = result.model_copy(update={"contents": contents, "files": tuple(files)})
         await self._run.project_state.refresh()
         if self._run.project_state.take_undone() and not result.denied:

@@ -52,7 +52,9 @@ class Altered(NamedTuple):
 
     @property
     def _contents(self) -> list[dict[str, Content]]:
-        return [self.base.contents(one) for one in (self.inspection.base, self.inspection.claim)]
+        return [
+            self.base.trees.contents(one) for one in (self.inspection.base, self.inspection.claim)
+        ]
 
     def without_marks(self, changed: Mapping[str, Content | None]) -> dict[str, Content]:
         """Return the changed files with new suppression marks, without them; `changed` are contents in place of the claim's."""
@@ -61,10 +63,9 @@ class Altered(NamedTuple):
         for path in (change.path for change in self.inspection.changes):
             if held := changed.get(path, new.get(path)):
                 before = self.base.read(old[path]) if path in old else b""
-                kept = self.base.trees.put(
-                    without_new_marks(before, self.base.read(held)), held.mode
-                )
-                found |= {path: kept} if kept != held else {}
+                text = self.base.read(held)
+                if (other := without_new_marks(before, text)) != text:
+                    found[path] = self.base.trees.put(other, held.mode)
         return found
 
     def with_other_values(self, *, data: bool = False) -> dict[str, Content]:
@@ -157,7 +158,7 @@ class Altered(NamedTuple):
         names = {os.fsdecode(one) for old, new in both for one in new - old}.difference(known)
         if not names:
             return {}
-        held, either = self.base.contents(self.inspection.claim), "|".join(sorted(names))
+        held, either = self.base.trees.contents(self.inspection.claim), "|".join(sorted(names))
         pattern = re.compile(rf"\b({either})\b".encode())
         texts = {
             p: self.base.read(held[p])

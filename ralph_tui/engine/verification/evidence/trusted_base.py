@@ -85,6 +85,8 @@ class Inspection(Model):
     """New tests of earlier tasks: they bind later ones, but show nothing of them."""
     bound: Mapping[str, Content] = {}
     """Changed test files as an earlier task left them, which may have added tests to them."""
+    packages: Mapping[str, str] = {}
+    """What was installed when the claim was judged."""
     faults: tuple[str, ...] = ()
     trouble: str = ""
     """Why there is no trusted base."""
@@ -182,8 +184,6 @@ class TrustedBase:
         self._task_id = ""
         self.claimed = ""
         """The tree of the project when the claim was made: what its checks write is not the work."""
-        self._known: dict[str, dict[str, Content]] = {}
-        """The contents of the last two trees."""
 
     @cached_property
     def _record(self) -> BaseRecord:
@@ -250,7 +250,7 @@ class TrustedBase:
     def written(self, inspection: Inspection, root: Path, since: int) -> frozenset[str]:
         """Return the files of the checks that were written below `root` since a time, whatever is in them now."""
         found = []
-        for path in self.contents(inspection.base):
+        for path in self.trees.contents(inspection.base):
             with contextlib.suppress(OSError):
                 if os.lstat(f"{root}/{path}").st_ctime_ns > since:
                     found.append(path)
@@ -305,18 +305,19 @@ class TrustedBase:
             if change.side is Side.CHECK:
                 left.append(change.path)
             moved[change.path] = judged.judged.get(change.path, now)
+        whole = all(claim.get(path) == held for path, held in moved.items())
         changed = {
-            "base": self.trees.tree_with(judged.base, moved) if moved else judged.base,
+            "base": judged.claim if whole else self.trees.tree_with(judged.base, moved),
             "tasks": {other: tree for other, tree in record.tasks.items() if other != name},
             "added": tuple(added),
             "bound": bound,
-            "packages": {**self._installed(), **(record.packages or {})},
+            "packages": {**judged.packages, **(record.packages or {})},
         }
         self._save(record.model_copy(update=changed))
         return tuple(left)
 
     def original(self, path: str) -> bytes | None:
-        held = self.contents(self._record.base).get(path)
+        held = self.trees.contents(self._record.base).get(path)
         return self.read(held) if held is not None else None
 
     def read(self, content: Content) -> bytes:
@@ -362,7 +363,7 @@ class TrustedBase:
 
     def _with_tasks(self, base: str, record: BaseRecord, names: Iterable[str], now: str) -> str:
         """Return the base with what the attempts at these tasks changed and nobody changed since."""
-        current = self.contents(now)
+        current = self.trees.contents(now)
         moved = {
             one.path: one.new
             for name in names
@@ -388,13 +389,6 @@ class TrustedBase:
             self.store.forget_outcomes()
         return self.trees.tree_with(record.base, {one.path: one.new for one in found})
 
-    def contents(self, tree: str) -> dict[str, Content]:
-        if not tree:
-            return {}
-        if tree not in self._known:
-            self._known = dict([*self._known.items(), (tree, self.trees.contents(tree))][-2:])
-        return self._known[tree]
-
     # Comparing.
 
     def _compared(
@@ -403,12 +397,12 @@ class TrustedBase:
         text = task.description if task else ""
         inputs = CheckInputs(self._root, commands, text)
         context = self._context(base, inputs, task, claim)
-        held = self.contents(base)
+        held = self.trees.contents(base)
         changes: list[ChangedFile] = []
         judged: dict[str, Content | None] = {}
         product: dict[str, Content | None] = {}
         tests_inside = False
-        differences = self.trees.differences(base, claim) if base != claim else ()
+        differences = self.trees.differences(base, claim)
         texts = self._read(differences)
         modules = _modules(differences, texts)
         since = self.trees.differences(self.claimed, claim) if self.claimed else ()
@@ -451,6 +445,7 @@ class TrustedBase:
             if one.old and one.new and one.path.endswith(_NODE_LOCKS)
         ]
         allowed = self._allowed(task, changes, {one.path: one.new for one in differences})
+        packages = self._installed() if task else {}
         return Inspection(
             base=base,
             claim=claim,
@@ -463,13 +458,14 @@ class TrustedBase:
             find_originals=cache(lambda: frozenset(p for p in held if context.is_check(p, b"x"))),
             added=tuple(path for path in self._record.added if path in held),
             bound=self._changed_bound(claim, {*judged} - {*allowed}),
-            faults=changed_packages(self._root, known, self._installed(), locks)
+            packages=packages,
+            faults=changed_packages(self._root, known, packages, locks)
             if task and (known := self._record.packages) is not None
             else (),
         )
 
     def _changed_bound(self, claim: str, held_back: set[str]) -> dict[str, Content]:
-        now = self.contents(claim)
+        now = self.trees.contents(claim)
         bound = {path: Content(*held) for path, held in self._record.bound.items()}
         return {p: held for p, held in bound.items() if p in held_back and now.get(p) != held}
 
@@ -482,7 +478,7 @@ class TrustedBase:
     def _context(
         self, base: str, inputs: CheckInputs, task: Task | None, claim: str = ""
     ) -> Context:
-        parts = (part for path in self.contents(base) for part in path.split("/")[:2])
+        parts = (part for path in self.trees.contents(base) for part in path.split("/")[:2])
         present = {part.partition(".")[0] for part in parts}
         installed = {
             entry.name.partition(".")[0]
@@ -491,7 +487,7 @@ class TrustedBase:
         }
         known = {*self._record.inputs}
         # A program that a criterion runs and that did not exist is the work, unless its name says that it checks.
-        started = {p for p in inputs.named if p in self.contents(base) or names_check(p)}
+        started = {p for p in inputs.named if p in self.trees.contents(base) or names_check(p)}
         own = Context(inputs={*started, *known})
 
         def is_imported(path: str) -> bool:
@@ -499,7 +495,7 @@ class TrustedBase:
             named = [re.escape(p) for p in parts if p not in {"__init__", "index"}]
             place, name = ["", *named][-2:]
             word = rf"(import|from|require).*{place}([./ ]| import .*){name}([^[:alnum:]_]|$)"
-            tree = base if path in self.contents(base) else claim
+            tree = base if path in self.trees.contents(base) else claim
             return any(is_source(p) and not own.is_check(p) for p in self.found(tree, "-E", word))
 
         return replace(
