@@ -10,7 +10,6 @@ from ralph_tui.domain.documents.progress_log import WRITTEN
 from ralph_tui.store.backup.mirror import Mirror, copied_at, set_aside
 from ralph_tui.store.documents.multi_file_commit import Report
 from ralph_tui.store.io.files import explained
-from ralph_tui.store.io.rotation import older
 from ralph_tui.store.journal.journal_location import move_journal
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
@@ -39,7 +38,7 @@ _FEATURE_DIRECTORIES = {
 """The same for one of several features, which share logs, journal and sessions."""
 
 _TEMPORARY = r"(.+/)?\.[^/]+\.tmp"
-_HANDOFF = "# Session Memory"
+_HANDOFF = re.compile("# Session Memory")
 _LEARNING = re.compile(rf"^(\[\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d\] \w+: |{WRITTEN}$)", re.MULTILINE)
 
 
@@ -57,17 +56,15 @@ def made_by_ralph(
     kept = ("events", "commit") if shared else ()
     names = {layout.document(document).name for document in _DOCUMENTS if document not in kept}
     if layout.feature:
-        found += [p for p in (layout.memory, older(layout.progress), layout.progress) if p.exists()]
+        found += [p for p in (layout.memory, layout.progress) if p.exists()]
     for entry in sorted(layout.home.iterdir()):
         pattern = (_FEATURE_DIRECTORIES if shared else _DIRECTORIES).get(entry.name)
         if pattern and entry.is_dir() and not entry.is_symlink():
             found += _in_directory(entry, pattern)
         elif _is_document(entry.name, names):
             found.append(entry)
-    if not layout.feature and _contains(layout.memory, re.compile(_HANDOFF)):
-        found.append(layout.memory)
-    if not layout.feature:
-        found += [p for p in (older(layout.progress), layout.progress) if _contains(p, _LEARNING)]
+    own = ((layout.memory, _HANDOFF), (layout.progress, _LEARNING))
+    found += [path for path, words in own if not layout.feature and _contains(path, words)]
     return tuple(found) if keep_specs else (*found, *_spec_paths(layout, written))
 
 

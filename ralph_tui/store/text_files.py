@@ -24,7 +24,7 @@ from ralph_tui.store.io.files import (
     read_regular,
     write_atomic,
 )
-from ralph_tui.store.io.rotation import keep_newest, make_room, older, read_grown
+from ralph_tui.store.io.rotation import keep_newest
 from ralph_tui.store.io.strict_json import json_text, parse_object
 from ralph_tui.store.layout import Layout
 
@@ -85,11 +85,10 @@ class TextFiles(ABC):
     def append_learning(self, category: str, text: str) -> None:
         label = one_line(category, 40).upper().replace(":", "") or "NOTE"
         line = f"[{self._clock():%Y-%m-%d %H:%M:%S}] {label}: {one_line(text, LEARNING_CHARS)}\n"
-        make_room(self.layout.progress)
         append_durable(self.layout.progress, line.encode(), mode=PROJECT_MODE)
 
     def append_progress(self, progress: "Progress", plan: "ImplementationPlan") -> None:
-        """Add the block of an iteration to progress.txt. A full file becomes `progress.txt.1`."""
+        """Add the block of an iteration to progress.txt."""
         from ralph_tui.domain.documents.progress_log import (
             block,
             header,
@@ -98,7 +97,6 @@ class TextFiles(ABC):
         )
 
         path, name = self.layout.progress, self.layout.feature or plan.title
-        make_room(path)
         log = _read_tail(self.layout, path)
         title = header(name or self.layout.root.name, progress.at)
         before = pending_commit_line(plan, log) if log else title
@@ -106,18 +104,16 @@ class TextFiles(ABC):
         append_durable(path, text.encode("utf-8", "replace"), mode=PROJECT_MODE)
 
     def read_learnings(self, limit: int) -> tuple[str, ...]:
-        """Return the last `limit` learnings of progress.txt and its predecessor, newest last."""
+        """Return the last `limit` learnings at the end of progress.txt, newest last."""
         from ralph_tui.domain.documents.progress_log import learnings_in
 
         text = _read_tail(self.layout, self.layout.progress)
-        if len(text.encode()) < TAIL_BYTES // 2:
-            text = f"{_read_tail(self.layout, older(self.layout.progress))}\n{text}"
         return learnings_in(text.splitlines())[-limit:] if limit > 0 else ()
 
     def all_learnings(self) -> tuple[str, ...]:
         from ralph_tui.domain.documents.progress_log import learnings_in
 
-        text = read_grown(self.layout.progress).decode("utf-8", "replace")
+        text = (read_regular(self.layout.progress) or b"").decode("utf-8", "replace")
         return learnings_in(text.splitlines())
 
     def compact_learnings(self, replaced: Sequence[str], replacements: Sequence[str]) -> Path:
@@ -128,7 +124,7 @@ class TextFiles(ABC):
         from ralph_tui.domain.documents.progress_log import compacted, learnings_in
 
         path = self.layout.progress
-        before = read_grown(path)
+        before = read_regular(path) or b""
         lines = before.decode("utf-8", "replace").splitlines()
         if not set(replaced) <= set(learnings_in(lines)):
             raise StoreError(f"{path.name} changed during the compaction.", "Compact it again.")
@@ -136,8 +132,6 @@ class TextFiles(ABC):
         copy = free_path(self.layout.memory_archive, stem, ".txt")
         _write(copy, before)
         write_text(path, compacted(lines, replaced, replacements), mode=PROJECT_MODE)
-        with explained("remove", older(path)):
-            older(path).unlink(missing_ok=True)
         return copy
 
     def mark_undone(self, task_id: str, iterations: Sequence[int]) -> None:
@@ -237,7 +231,6 @@ class TextFiles(ABC):
         ended = {"ended_at": record.ended_at or self._clock(), "feature": self.layout.feature}
         with explained("make the directory of", self.layout.sessions):
             self.layout.session_history.mkdir(mode=0o700, exist_ok=True)
-        make_room(self.layout.sessions)
         line = json_text(record.model_copy(update=ended)).encode() + b"\n"
         append_durable(self.layout.sessions, line)
 
@@ -245,7 +238,7 @@ class TextFiles(ABC):
         """Return the ended sessions, oldest first. Unreadable lines are skipped and reported."""
         path = self.layout.sessions
         try:
-            lines = read_grown(path).splitlines()
+            lines = (read_regular(path) or b"").splitlines()
         except DamagedError as error:
             raise StoreError(f"{path} is {error}.", "Move it elsewhere.") from error
         records = [_session(line) for line in lines if line.strip()]

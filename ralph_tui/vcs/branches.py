@@ -13,7 +13,7 @@ from ralph_tui.vcs.git import Git, GitError
 
 HEADS = "refs/heads/"
 
-RALPH_FILES = ("MEMORY.md", "progress.txt", "progress.txt.1", "AGENTS.md")
+RALPH_FILES = ("MEMORY.md", "progress.txt", "AGENTS.md")
 """Files that ralph writes outside `.ralph`; changes to them do not keep a run from starting."""
 
 RALPH_DIRECTORY = ".ralph/"

@@ -28,7 +28,7 @@ EXCLUDED_DIRECTORIES = frozenset({
 })  # fmt: skip
 """Directories to leave out, because they are not source or change whenever checks run."""
 
-AGENT_NOTES = ("MEMORY.md", "progress.txt", "progress.txt.1", ".claude/.cc-writes")
+AGENT_NOTES = ("MEMORY.md", "progress.txt", ".claude/.cc-writes")
 """The agent's notes on its own work, which a reviewer must not see and an undo keeps."""
 
 LARGEST_FILE = 20 * 1024 * 1024

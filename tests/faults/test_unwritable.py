@@ -127,7 +127,7 @@ async def test_nothing_more_is_paid_for_once_the_journal_cannot_be_written(tmp_p
     end = await run_loop(project, services, RunRequest(only=Phase.BUILDING), told.append)
     assert 3 <= session.paid <= 5, "the turn goes on only until the failure is known"
     assert (end.status.value, end.exit_code) == ("error", 3)
-    assert end.reason == f"{journal} was moved or replaced while a loop wrote to it."
+    assert end.reason == f"Cannot append to {journal}: Is a directory."
     assert plan_of(project).tasks[0].status is TaskStatus.PENDING
     assert journal.is_dir()
     assert isinstance(told[-1], ev.LoopFinished)

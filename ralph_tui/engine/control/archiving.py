@@ -12,7 +12,6 @@ from ralph_tui.interop.json_plans import new_prd
 from ralph_tui.store.archive import PLAN, PROGRESS, read_archives, staged_archive, write_archive
 from ralph_tui.store.documents.multi_file_commit import Move
 from ralph_tui.store.io.files import DamagedError, explained, read_regular
-from ralph_tui.store.io.rotation import older
 from ralph_tui.store.io.strict_json import json_text
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
@@ -128,7 +127,7 @@ def _plan_files(plan: ImplementationPlan) -> dict[str, bytes]:
 
 
 def _files(layout: Layout, plan: ImplementationPlan) -> dict[str, bytes]:
-    progress = b"".join(_read(path) or b"" for path in (older(layout.progress), layout.progress))
+    progress = _read(layout.progress) or b""
     pending_line = (
         pending_commit_line(plan, progress.decode("utf-8", "replace")) if progress else ""
     )

@@ -19,9 +19,7 @@ from ralph_tui.store.io.files import (
     file_stamp,
     open_regular,
     sync_directory,
-    temp_path,
     utc_now,
-    write_all,
     write_atomic,
 )
 from ralph_tui.store.io.quarantine import forget_older
@@ -30,9 +28,6 @@ from ralph_tui.store.journal.journal_location import link_journal, real_journal
 
 CHUNK = 64 * 1024
 BATCH = 500
-
-_RESTORED = "Ralph restored its own file. Nothing was lost."
-_CONTINUES = "The removed part is lost. The run continues."
 
 
 class JournalWriter:
@@ -47,7 +42,6 @@ class JournalWriter:
         """Open the journal, and complete or set aside a line that a crash left unfinished."""
         self._visible = path
         path = self._path = real_journal(path)
-        self._size = 0
         self._news: list[str] = []
         self._clock = clock
         # Two locks, because stamping an event must never wait for an fsync.
@@ -61,7 +55,6 @@ class JournalWriter:
                 if created:
                     sync_directory(path.parent)
                 self._repair()
-                self._size = os.fstat(self._descriptor).st_size
                 self.last_seq = _last_seq(self._descriptor)
             except BaseException:
                 os.close(self._descriptor)
@@ -81,56 +74,33 @@ class JournalWriter:
         if not lines:
             return
         with self._writing, explained("append to", self._visible):
-            self._restore_names()
+            self._restore_link()
             append_all(self._descriptor, b"".join(lines))
-            self._size = os.fstat(self._descriptor).st_size
 
     def news(self) -> tuple[str, ...]:
         news, self._news = tuple(self._news), []
         return news
 
-    def _restore_names(self) -> None:
-        """Restore the journal's file and link after another program changed them, so that readers find it."""
-        for path in (self._visible, self._path):
-            if not path.parent.is_dir() or (path.is_dir() and not path.is_symlink()):
-                raise StoreError(
-                    f"{path} was moved or replaced while a loop wrote to it.",
-                    "Put it back and run again. Otherwise the next run starts a new one.",
-                )
-        if os.fstat(self._descriptor).st_size < self._size:
-            self._news.append(f"{self._path.name} was cut short by another program. {_CONTINUES}")
-        if not self._is_open_file(self._path):
-            self._rewrite()
-            self._news.append(f"{self._path.name} was replaced by another program. {_RESTORED}")
-        elif self._visible != self._path and real_journal(self._visible) != self._path:
+    def _restore_link(self) -> None:
+        """Restore the journal's link after another program changed it, so that readers find the journal."""
+        if not self._is_open_file():
+            raise StoreError(
+                f"{self._visible} was moved or replaced while a loop wrote to it.",
+                "Put it back and run again. Otherwise the next run starts a new one.",
+            )
+        if self._visible != self._path and real_journal(self._visible) != self._path:
             link_journal(self._visible, self._path)
-            self._news.append(f"{self._path.name} was replaced by another program. {_RESTORED}")
+            self._news.append(
+                f"{self._path.name} was replaced by another program. Ralph restored its own file. Nothing was lost."
+            )
 
-    def _is_open_file(self, path: Path) -> bool:
+    def _is_open_file(self) -> bool:
         ours = os.fstat(self._descriptor)
         try:
-            found = path.lstat()
+            found = self._path.lstat()
         except OSError:
             return False
         return (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
-
-    def _rewrite(self) -> None:
-        temp = temp_path(self._path)
-        descriptor = open_regular(temp, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-        try:
-            at = 0
-            while chunk := os.pread(self._descriptor, 16 * CHUNK, at):
-                write_all(descriptor, chunk)
-                at += len(chunk)
-            os.fsync(descriptor)
-            temp.replace(self._path)
-            sync_directory(self._path.parent)
-        except BaseException:
-            os.close(descriptor)
-            temp.unlink(missing_ok=True)
-            raise
-        os.close(self._descriptor)
-        self._descriptor = descriptor
 
     def close(self) -> None:
         with self._writing:
