@@ -13,7 +13,7 @@ from ralph_tui.domain.errors import LockedError, StoreError
 from ralph_tui.domain.features import FeatureRecord, ProjectFeatures, is_name
 from ralph_tui.domain.project_state import Phase, WorkBranch
 from ralph_tui.domain.run.rate_limit import RequestRate
-from ralph_tui.store.documents.documents import STATE, NewerError, decode_document
+from ralph_tui.store.documents.documents import STATE, decode_document
 from ralph_tui.store.feature_choice import layout_of, pinned_feature
 from ralph_tui.store.feature_folders import FeatureFiles, Features
 from ralph_tui.store.layout import Layout
@@ -93,7 +93,7 @@ def test_a_feature_is_a_small_project_directory(root: Path) -> None:
 def test_an_older_ralph_refuses_a_project_with_features(root: Path) -> None:
     make(root, "login")
     path = Layout(root).state
-    with pytest.raises(NewerError, match="newer ralph"):
+    with pytest.raises(StoreError, match="newer ralph"):
         decode_document(STATE._replace(newest=0), path.read_bytes(), path)
     assert Project(root, "").load().plan.tasks, "this one reads it"
 

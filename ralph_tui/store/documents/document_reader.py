@@ -11,22 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
-
 from ralph_tui.domain.base import Record
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.store.backup.mirror import copy_of
 from ralph_tui.store.documents.documents import (
     PLAN,
     Document,
     InvalidDocumentError,
-    NewerError,
     R,
     decode_document,
 )
 from ralph_tui.store.io.files import DamagedError, read_regular
-from ralph_tui.store.io.strict_json import parse_object
 from ralph_tui.store.layout import Layout
 
 SETTLE_SECONDS = 0.05
@@ -44,8 +39,6 @@ class Read(NamedTuple):
 
     data: bytes | None
     value: Record
-    newer: NewerError | None = None
-    """Set when a newer ralph wrote the document, which is then read-only."""
     problem: str = ""
     """Why the file is invalid. The model is then the last valid version."""
 
@@ -128,12 +121,7 @@ class Reader:
         cached = self._decoded.get(kind.name)
         if cached is not None and cached[0] == data:
             return cached[1]
-        try:
-            read = Read(data, decode_document(kind, data, path))
-        except NewerError as error:
-            value, message = _readable_part(kind, data, error)
-            self._report(message)
-            read = Read(data, value, newer=error)
+        read = Read(data, decode_document(kind, data, path))
         self._decoded[kind.name] = (data, read)
         return read
 
@@ -172,18 +160,6 @@ def _is_typed(data: bytes | None, copy: bytes) -> bool:
         return False
     is_cut_short = copy.startswith((data or b"").rstrip())
     return bool(text.strip()) and "\0" not in text and not is_cut_short
-
-
-def _readable_part(kind: Document[R], data: bytes, error: NewerError) -> tuple[R, str]:
-    """Return the part of a newer ralph's document that this one understands, and a sentence for the person."""
-    raw = parse_object(data)
-    if kind.model is ImplementationPlan and not isinstance(raw.get("tasks"), list):
-        raise error  # without tasks it would look like an empty plan
-    try:
-        value = kind.model.model_validate(raw)
-    except ValidationError:
-        raise error from None
-    return value, f"{error.message} Ralph shows only what this version understands. {error.hint}"
 
 
 def _unreadable(kind: Document[R], path: Path, error: DamagedError) -> InvalidDocumentError:

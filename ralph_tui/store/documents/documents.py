@@ -47,10 +47,6 @@ BREAKER_SCHEMA_VERSION = 1
 BUDGET_SCHEMA_VERSION = 1
 
 
-class NewerError(StoreError):
-    """A newer ralph wrote the document."""
-
-
 class InvalidDocumentError(StoreError):
     """A document is valid JSON but does not fit its model. The person must correct it."""
 
@@ -144,7 +140,7 @@ def decode_document(kind: Document[R], data: bytes, path: Path) -> R:
     Raises:
         DamagedError: The bytes are not a JSON object.
         InvalidDocumentError: A field is missing or has the wrong type, or the plan belongs to another tool.
-        NewerError: A newer ralph wrote the document.
+        StoreError: A newer ralph wrote the document, or its version is no number.
     """
     raw = _plan_object(data, path) if kind.name == PLAN.name else parse_object(data)
     version = raw.get("schema_version", 1)  # a file written by hand has none
@@ -154,7 +150,7 @@ def decode_document(kind: Document[R], data: bytes, path: Path) -> R:
             "Correct the value, or remove the line if you wrote the file by hand.",
         )
     if version > max(kind.version, kind.newest):
-        raise NewerError(
+        raise StoreError(
             f"{path} was written by a newer ralph (schema version {version}, "
             f"this version supports {kind.version}).",
             "Upgrade ralph-tui. The file was not changed.",

@@ -91,9 +91,6 @@ class Snapshots:
         while True:
             multi_file_commit.finish(self._layout, self._report)
             before = self._read_all(is_look=False)
-            for read in before.reads.values():
-                if read.newer is not None:
-                    raise read.newer
             changed_docs = with_feature_costs(with_breaker_summary(change(before.documents)))
             after = self._with_times(before.documents, changed_docs)
             writes, documents = self._encoded(before, after)
