@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.domain.errors import StoreError
 from ralph_tui.engine.control.import_sources import load_source
 from ralph_tui.interop.formats import MAX_BYTES, InteropError
 
@@ -40,7 +41,6 @@ def test_text_comes_without_its_mark_and_with_its_line_ends(root: Path) -> None:
         ("ok\nGröße\n".encode("latin-1"), 2, "byte 0xf6 is not UTF-8"),
         ("plan".encode("utf-16"), 1, "UTF-16"),
         (b"a\nb\0c\n", 2, "NUL"),
-        (b"x" * (MAX_BYTES + 1), 0, "larger than 16 MiB"),
     ],
 )
 def test_what_is_no_utf8_text_is_told_with_its_line(
@@ -63,7 +63,11 @@ def test_what_is_no_file_is_refused_without_waiting(root: Path, tmp_path: Path) 
     assert "link to a place outside the project" in refused(root, "link.md").what
     assert "link to a place outside the project" in refused(root, "elsewhere").what
     assert "does not exist" in refused(root, "nothing.md").what
-    assert "cannot be read" in refused(root, "loop").what
+    with pytest.raises(StoreError, match="leaves its directory"):
+        load_source(root, "loop")
+    (root / "large.md").write_bytes(b"x" * (MAX_BYTES + 1))
+    with pytest.raises(StoreError, match="more than the maximum"):
+        load_source(root, "large.md")
     assert "not a valid file name" in refused(root, "a\0b").what
 
 

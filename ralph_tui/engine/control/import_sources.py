@@ -1,14 +1,13 @@
 """Load files for an import or export: regular files of UTF-8 text, limited in size, not reached through a link."""
 
-import errno
 import os
-import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.interop.formats import MAX_BYTES, InteropError, Source
+from ralph_tui.store.io.files import DamagedError, read_regular
 
 STANDARD_INPUT = "-"
 _SAVE_AS = "Save the file as UTF-8 and import it again."
@@ -68,19 +67,13 @@ def name_in(root: Path, path: Path) -> str:
 
 
 def _bytes(path: Path, name: str) -> bytes:
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
-        descriptor = os.open(path, flags)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                hint = "Give the path of a plan file."
-                raise InteropError(name, 0, "it is not a regular file", hint)
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return _bounded(file.read(MAX_BYTES + 1), name)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise _unreadable(name, error) from error
+        data = read_regular(path, limit=MAX_BYTES)
+    except DamagedError as error:
+        raise InteropError(name, 0, f"it is {error}", "Give the path of a plan file.") from error
+    if data is None:
+        raise InteropError(name, 0, "the file does not exist", "Check the path.")
+    return data
 
 
 def _stdin() -> bytes:
@@ -91,21 +84,10 @@ def _stdin() -> bytes:
             "there is nothing to read",
             "Pipe a file to ralph, or give the path of one.",
         )
-    return _bounded(sys.stdin.buffer.read(MAX_BYTES + 1), "standard input")
-
-
-def _bounded(data: bytes, name: str) -> bytes:
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        mib = MAX_BYTES // (1024 * 1024)
-        raise InteropError(name, 0, f"it is larger than {mib} MiB", "Give the path of a plan file.")
+        raise InteropError("standard input", 0, "it is too large", "Pipe a smaller plan to ralph.")
     return data
-
-
-def _unreadable(name: str, error: OSError) -> InteropError:
-    if error.errno == errno.ENOENT:
-        return InteropError(name, 0, "the file does not exist", "Check the path.")
-    why = error.strerror or str(error)
-    return InteropError(name, 0, f"it cannot be read: {why}", "Check the permissions of the file.")
 
 
 def _decoded(name: str, data: bytes) -> str:
