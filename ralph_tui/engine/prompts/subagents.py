@@ -1,6 +1,5 @@
 """Define the sub-agents, which read and test in separate contexts."""
 
-import re
 from collections.abc import Collection, Mapping
 
 from ralph_tui.domain.project_state import Phase
@@ -58,69 +57,44 @@ AGENT_TOOLS = frozenset({"Task", "Agent"})
 """Both names of the tool that starts a sub-agent: the CLI lists it as Task and calls it as Agent."""
 
 
-BUILD_OR_TEST = re.compile(
-    r"\b(?:pytest|unittest|tox|nox|mypy|pyright|ruff|vitest|jest|mocha|phpunit|rspec|ctest|make|just|"
-    r"gradlew?|mvnw?|bazel|ninja)\b"
-    r"|\b(?:npm|pnpm|yarn|bun)\s+(?:run|test|t|build|exec)\b"
-    r"|\b(?:cargo|go|dotnet|swift|mix|zig|uv|cmake\s+--)\s*(?:build|test|check|clippy|vet|nextest)\b"
-)
-"""Matches commands that build or test, in common languages."""
+_NAMES = tuple(agent.name for agent in (*_READERS, TEST_EXECUTION))
 
 
 class SubAgentRules:
-    """Restricts sub-agents to ralph's own kinds, and to one build or test at a time.
+    """Restricts sub-agents to ralph's own kinds, and to one that runs commands at a time.
 
     The model needs one unambiguous result, and two builds in one directory interfere with each other.
     """
 
     def __init__(self) -> None:
-        self._running: dict[str, str] = {}
-        """The id of the running call, by exclusive slot."""
+        self._running = ""
+        """The id of the call that runs a sub-agent with commands."""
 
     def review(self, call: ToolCall) -> Verdict | None:
-        """Return a denial or None; an allowed build or test takes its slot."""
-        if call.name in AGENT_TOOLS and _kind(call) not in _NAMES:
+        if call.name not in AGENT_TOOLS:
+            return None
+        kind = str(call.input.get("subagent_type") or "")
+        if kind not in _NAMES:
             return Verdict(
                 decision="deny",
                 rule="own-sub-agents",
-                part=_kind(call),
+                part=kind,
                 reason="Only ralph's own sub-agents are allowed",
                 instead=f"Set subagent_type to {', '.join(_NAMES)}, or do it yourself.",
             )
-        slot = _slot(call)
-        if not slot:
+        if kind != TEST_EXECUTION.name:
             return None
-        running = self._running.setdefault(slot, call.tool_id)
-        if running == call.tool_id:
+        self._running = self._running or call.tool_id
+        if self._running == call.tool_id:
             return None
         return Verdict(
             decision="deny",
             rule="one-test-agent",
-            part=TEST_EXECUTION.name if slot == _AGENT else str(call.input.get("command", "")),
+            part=kind,
             reason="A sub-agent is running another build or test",
             instead="Wait for its result, then start this one.",
         )
 
     def ended(self, call: ToolCall) -> None:
-        self._running = {
-            slot: running for slot, running in self._running.items() if running != call.tool_id
-        }
-
-
-_NAMES = tuple(agent.name for agent in (*_READERS, TEST_EXECUTION))
-_AGENT, _COMMAND = "agent", "command"
-
-
-def _kind(call: ToolCall) -> str:
-    return str(call.input.get("subagent_type") or "")
-
-
-def _slot(call: ToolCall) -> str:
-    if call.name in AGENT_TOOLS:
-        return _AGENT if _kind(call) == TEST_EXECUTION.name else ""
-    by_sub_agent = call.agent_id is not None and call.name == "Bash"
-    return (
-        _COMMAND
-        if by_sub_agent and BUILD_OR_TEST.search(str(call.input.get("command", "")))
-        else ""
-    )
+        if call.tool_id == self._running:
+            self._running = ""
