@@ -16,15 +16,15 @@ MOST_LINES = {
     "ralph_tui/cli": 6_766,
     "ralph_tui/config": 1_585,
     "ralph_tui/demo": 1_510,
-    "ralph_tui/domain": 6_513,
-    "ralph_tui/engine": 19_677,
+    "ralph_tui/domain": 6_502,
+    "ralph_tui/engine": 19_615,
     "ralph_tui/guard": 6_373,
     "ralph_tui/interop": 3_188,
     "ralph_tui/present": 6_619,
     "ralph_tui/store": 5_134,
     "ralph_tui/tui": 11_727,
     "ralph_tui/vcs": 1_136,
-    "tests": 46_306,
+    "tests": 46_279,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

@@ -16,7 +16,6 @@ from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan_validation import MAX_ID, PlanProblem, odd_id, plan_problems
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import (
-    AllowedCheckChange,
     Criterion,
     TaskVerification,
     VerificationOutcome,
@@ -113,8 +112,6 @@ class Task(Record):
     """Whether this task may change tests and other check files that existed before it, or globs of such files."""
     asks_to_change_checks: bool = False
     """Whether the planning model asks for that permission. It counts once a person has approved the plan."""
-    allowed_check_changes: tuple[AllowedCheckChange, ...] = ()
-    """Changes of check files that the person allowed during the task."""
     review_rejections: Count = 0
     """Claims that a reviewer rejected. The second one waits for a person."""
     held: bool = False

@@ -104,14 +104,6 @@ class TaskVerification(Record):
         return cls(outcome=VerificationOutcome.ACCEPTED, at=at, by="person", reason=reason)
 
 
-class AllowedCheckChange(Record):
-    """A change of a check file that the person allowed, for exactly the content that was shown."""
-
-    path: str
-    digest: str
-    """SHA-256 of the content; empty if the file was deleted."""
-
-
 class ReceiptStatus(StrEnum):
     """How a check ended."""
 

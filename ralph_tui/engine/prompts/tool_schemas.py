@@ -46,12 +46,6 @@ class Block(TaskRef):
     reason: str = Field(min_length=1, max_length=TEXT_LIMIT)
 
 
-class CheckChange(TaskRef):
-    """Why check files that existed before must change."""
-
-    reason: str = Field(min_length=1, max_length=TEXT_LIMIT)
-
-
 class Learning(ToolInput):
     """Something later sessions should know."""
 
@@ -128,13 +122,6 @@ TOOLS: Mapping[str, tuple[type[ToolInput], str]] = {
         ),
     ),
     "ralph_mark_task_blocked": (Block, "Give up the task and state the reason; ends the session."),
-    "ralph_request_check_change": (
-        CheckChange,
-        (
-            "Ask the person to allow your changes of tests, check scripts or test settings that existed before "
-            "this task. Make the change first: they decide about exactly what they see."
-        ),
-    ),
     "ralph_append_learning": (Learning, "Record a learning for later sessions."),
     "ralph_get_plan_summary": (NoInput, "All tasks with status and dependencies."),
     "ralph_get_state_summary": (NoInput, "Phase, iteration, context and cost."),

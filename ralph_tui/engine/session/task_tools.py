@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -188,8 +189,6 @@ class TaskSupervisor(SessionSupervisor):
                 acting = self._judge_to_the_end(given)
             case rt.Block():
                 acting = self._block(given)
-            case rt.CheckChange():
-                acting = self._request_check_change(given)
             case rt.Learning():
                 acting = record_learning(self._run, given, may_edit=True)
             case rt.NewTask():
@@ -316,7 +315,7 @@ class TaskSupervisor(SessionSupervisor):
             )
         review = await review_claim(self._run, task, criteria, result, self._meter, others)
         if not review.agreed:
-            return await self._rejected_by_reviewer(review)
+            return await self._rejected_by_reviewer(review, result)
         reason = f"{result.basis}, {review.result_text}" if result.proven else review.result_text
         verification = review.verification(reason, result.verification(now))
         answer = f"ACCEPTED: {reason}."
@@ -370,8 +369,7 @@ class TaskSupervisor(SessionSupervisor):
 
     async def _ask_person(self, task: Task, claim: rt.Claim, result: GateResult) -> ToolAnswer:
         """Ask the person about what the checks do not show; block the task if no one is there to answer."""
-        diff, shown = await self._run.gate.shown_changes(result.rests_on)
-        paths = tuple(change.path for change in shown)
+        diff, paths = await self._run.gate.shown_changes(result.rests_on)
         if paths and paths == result.rests_on:
             wanted = check_change_permission(paths, diff, result.question)
             ruling = await self._permissions.permit(wanted)
@@ -389,14 +387,22 @@ class TaskSupervisor(SessionSupervisor):
             if ruling.by not in ("", NOBODY):
                 why = f": {ruling.reason}" if ruling.reason else ""
                 return rt.error(f"NOT YET: {result.question}. The person does not allow it{why}.")
-        blocker = (
-            f"Needs your decision: {result.question}. To accept the work as it is: `ralph complete {task.id}`. "
-            f"To let the task change its checks: `ralph edit {task.id} --may-change-checks`, then `ralph retry {task.id}`."
-        )
+        blocker = f"Needs your decision: {result.question}. {self._ways_on(result.rests_on)}"
         answer = f"The checks pass, but {result.question}. The person will decide. Stop now."
         return await self._blocked(blocker, ToolAnswer(text=answer))
 
-    async def _rejected_by_reviewer(self, review: Review) -> ToolAnswer:
+    def _ways_on(self, files: Sequence[str]) -> str:
+        name, may_be_work = self.task.task_id, self._run.gate.inspection.may_be_work
+        work = [path for path in files if may_be_work(path)]
+        allow = "name these files as the work" if work else "let the task change its checks"
+        options = [f"--touches {shlex.quote(path)}" for path in work]
+        options += ["--may-change-checks"] if len(work) < max(1, len(files)) else []
+        return (
+            f"To accept the work as it is: `ralph complete {name}`. "
+            f"To {allow}: `ralph edit {name} {' '.join(options)}`, then `ralph retry {name}`."
+        )
+
+    async def _rejected_by_reviewer(self, review: Review, result: GateResult) -> ToolAnswer:
         self.last_review = review
         if not review.rejected:
             return rt.error(
@@ -411,8 +417,10 @@ class TaskSupervisor(SessionSupervisor):
                 f"{objections}\nDo what is missing, then claim again. The next rejection blocks the task."
             )
         answer = "The reviewer rejected it again. The person will decide. Stop now."
+        files = result.rests_on
+        ways = f". {self._ways_on(files)}" if files else ""
         return await self._blocked(
-            f"Needs your decision: {review.result_text}",
+            f"Needs your decision: {review.result_text}{ways}",
             ToolAnswer(text=answer),
             rejections=rejections,
         )
@@ -450,47 +458,6 @@ class TaskSupervisor(SessionSupervisor):
     @property
     def _rejections(self) -> int:
         return self.task.task.review_rejections if self.task.task else 0
-
-    async def _request_check_change(self, wanted: rt.CheckChange) -> ToolAnswer:
-        """Ask the person about changed check files; block the task if no one is there to answer."""
-        if refused := self._wrong_task(wanted.task_id):
-            return refused
-        task = self.task.task
-        if task is None or self.task.settled is not None:
-            return self._already_settled()
-        changes, diff, shown = await self._run.gate.check_changes(task)
-        if not changes:
-            return rt.error(
-                "No check file has changed, so there is nothing to ask. Make the change first."
-            )
-        paths = tuple(change.path for change in shown)
-        if not paths:  # nothing can be shown, so only the person's own command can allow it
-            return await self._block_for_checks(task, changes, wanted.reason)
-        ruling = await self._permissions.permit(check_change_permission(paths, diff, wanted.reason))
-        if ruling.allowed:
-            allowed = (*task.allowed_check_changes, *shown)
-            await self.task.change("you allowed the changed checks", allowed_check_changes=allowed)
-            return rt.answer(
-                {
-                    "allowed": list(paths),
-                    "note": "Exactly these changes, with their current content.",
-                }
-            )
-        if ruling.by in ("", NOBODY):
-            return await self._block_for_checks(task, changes, wanted.reason)
-        why = f": {ruling.reason}" if ruling.reason else ""
-        return rt.error(f"The person does not allow it{why}. Restore {', '.join(paths)}.")
-
-    async def _block_for_checks(
-        self, task: Task, names: tuple[str, ...], reason: str
-    ) -> ToolAnswer:
-        blocker = (
-            f"Needs your decision on changed checks: {', '.join(names)}. The agent says: {reason} "
-            f"To allow it: `ralph edit {task.id} --may-change-checks`, then `ralph retry {task.id}`."
-        )
-        why = "Nobody is available to decide."
-        answer = rt.answer({"status": "blocked", "why": why, "next": "Stop now."})
-        return await self._blocked(blocker, answer)
 
     async def _add_task(self, wanted: rt.NewTask) -> ToolAnswer:
         def change(docs: Documents) -> Outcome[ToolAnswer]:

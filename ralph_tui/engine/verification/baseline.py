@@ -4,14 +4,13 @@ A check that failed before the run counts against a task only if it got worse. A
 nothing, so the run ends before anything is spent.
 """
 
-import contextlib
 import hashlib
 import re
 import shlex
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import dropwhile, islice
+from itertools import dropwhile
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -25,7 +24,7 @@ from ralph_tui.domain.run.breaker import steady
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import Tree
 from ralph_tui.engine.control.undo import tree_of
-from ralph_tui.engine.core.project_tree import files_of, is_project_file
+from ralph_tui.engine.core.project_tree import is_project_file
 from ralph_tui.engine.verification.detection.project_checks import read_package
 from ralph_tui.engine.verification.detection.python_declarations import (
     DirectoryFiles,
@@ -494,8 +493,6 @@ def require_started(
         SetupError: A check cannot start, does not end or hides its status.
     """
     planned = "\n".join(f"{task.title}\n{task.description}" for task in tasks)
-    failing = [one for one in examined.values() if not one.passed]
-    named = _mentioned(root, hidden) if failing and hidden else frozenset()
     found: list[Obstacle] = []
     same: dict[Obstacle, list[str]] = {}
     warnings: list[str] = []
@@ -513,13 +510,11 @@ def require_started(
             check.command, one, root, planned=planned if own else None, setting=check.setting
         ):
             same.setdefault(missing, []).append(f"`{check.command}`")
-        for name in sorted(named):
+        told = {*_VARIABLE.findall(one.result.tail)}
+        for name in (name for name in sorted(hidden) if any(word in name for word in told)):
             text = f"`{check.command}` failed, and {name} is hidden from checks."
             hint = f"To pass it on, add {name} to safety.check_environment."
-            if any(word in name for word in _VARIABLE.findall(one.result.tail)):
-                found.append(Obstacle(reason=text, hint=hint))
-            else:
-                warnings.append(f"{text} {hint}")
+            found.append(Obstacle(reason=text, hint=hint))
     for missing, names in same.items():
         text = f"{shortlist(names, _NAMED)} cannot start: {missing.reason}."
         found.append(Obstacle(reason=text, hint=missing.hint))
@@ -550,15 +545,4 @@ def _endless(command: str, examined: Examined) -> Obstacle:
     )
 
 
-def _mentioned(root: Path, names: Sequence[str]) -> frozenset[str]:
-    found: set[str] = set()
-    for entry in islice(files_of(root), _MOST_SEARCHED):
-        with contextlib.suppress(OSError):
-            if entry.stat(follow_symlinks=False).st_size <= _LARGEST_SEARCHED:
-                text = Path(entry.path).read_bytes()
-                found.update(name for name in names if name.encode() in text)
-    return frozenset(found)
-
-
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
-_MOST_SEARCHED, _LARGEST_SEARCHED = 20_000, 1024 * 1024

@@ -93,8 +93,8 @@ def allowing_unverified(plan: ImplementationPlan, tasks: Uncovered) -> Implement
 
 RESTORE_CHECK_FILES = (
     "Tests, check scripts and test settings that existed before this task must stay unchanged. Restore "
-    "them, and put new tests into new files. If the task requires changing them, ask with "
-    "ralph_request_check_change."
+    "them, and put new tests into new files. If the task requires changing them, say so in the notes "
+    "of your claim."
 )
 """What the model reads when check files changed."""
 

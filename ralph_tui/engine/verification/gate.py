@@ -2,7 +2,6 @@
 
 import asyncio
 import difflib
-import hashlib
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -24,7 +23,6 @@ from ralph_tui.domain.verification.check_commands import (
     runnable_command,
 )
 from ralph_tui.domain.verification.verification import (
-    AllowedCheckChange,
     GateResult,
     Receipt,
     ReceiptStatus,
@@ -101,41 +99,28 @@ _RALPHS_OWN_VARIABLES = frozenset(
 )
 
 
-NO_CHECK_RAN = Receipt(
-    command="a check ran",
-    source="evidence",
-    status=ReceiptStatus.FAILED,
-    reason="no check could run for this task",
-    tail="A claim counts only when a check has passed. Restore what the checks need, or block the task with "
-    "the reason.",
+def _objection(command: str, reason: str, tail: str) -> Receipt:
+    failed = ReceiptStatus.FAILED
+    return Receipt(command=command, source="evidence", status=failed, reason=reason, tail=tail)
+
+
+NO_CHECK_RAN = _objection(
+    "a check ran",
+    "no check could run for this task",
+    "A claim counts only when a check has passed. Restore what the checks need, or block the task with the reason.",
 )
 """The objection to a claim without any check, unless the person allowed it."""
 
-
-NOTHING_CHANGED = NO_CHECK_RAN.model_copy(
-    update={
-        "command": "a change was made",
-        "reason": "no file has changed since this task began",
-        "tail": "None of its criteria is a command that shows that it is done. Do the task. If it was already "
-        "done, add a test that shows it.",
-    }
+NOTHING_CHANGED = _objection(
+    "a change was made",
+    "no file has changed since this task began",
+    "None of its criteria is a command that shows that it is done. Do the task. If it was already done, add a test that shows it.",
 )
 
-
-TESTS_REMOVED = NO_CHECK_RAN.model_copy(
-    update={
-        "command": "every test is kept",
-        "tail": "Restore these test files. The plan does not allow this task to remove or replace tests.",
-    }
-)
-
-
-NO_CHECK_PASSED = NO_CHECK_RAN.model_copy(
-    update={
-        "command": "a check shows that it is done",
-        "reason": "a check of the project failed before this run and still fails, and the task has no check of its own",
-        "tail": "Fix that check if the task is about it, or block the task with the reason.",
-    }
+NO_CHECK_PASSED = _objection(
+    "a check shows that it is done",
+    "a check of the project failed before this run and still fails, and the task has no check of its own",
+    "Fix that check if the task is about it, or block the task with the reason.",
 )
 
 
@@ -196,7 +181,7 @@ class Gate:
         )
         self._examiner.unattended = self._unattended
         self._examined: dict[str, Examined] = {}
-        self._inspection = Inspection()
+        self.inspection = Inspection()
         """What the last claim changed, when its last check had run."""
         self._sandboxed = False
         self._warned_of_base = False
@@ -220,18 +205,7 @@ class Gate:
         """Return the checks for a claim on `task`. Blocks on reading a few files."""
         return plan_checks((task,), self.rules())
 
-    async def check_changes(
-        self, task: Task
-    ) -> tuple[tuple[str, ...], str, tuple[AllowedCheckChange, ...]]:
-        """Return the check-file changes that nobody has allowed for a task, their diff, and a permission for it."""
-        commands = tuple(check.command for check in await asyncio.to_thread(self.checks, task))
-        changes = (await self._examiner.inspect(commands, task)).not_allowed
-        shown = await self.shown_changes(tuple(change.path for change in changes))
-        return tuple(change.text for change in changes), *shown
-
-    async def shown_changes(
-        self, paths: tuple[str, ...]
-    ) -> tuple[str, tuple[AllowedCheckChange, ...]]:
+    async def shown_changes(self, paths: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
         return await asyncio.to_thread(shown_changes, paths, self.base.original, self._root)
 
     def own_checks(self, task: Task) -> tuple[Check, ...]:
@@ -317,18 +291,17 @@ class Gate:
             add(await self.run_check(check, permit, task, commands, judge=judge))
         await asyncio.to_thread(made.after, tree, claimed)
         if not receipts:
-            self._inspection = await self._examiner.inspect((), task)
+            self.inspection = await self._examiner.inspect((), task)
         missing = missing_kinds(task.verification_criteria, rules.checks)
         tail = "Add them, and declare what runs them where tools look, such as pyproject.toml or package.json."
         for kind in () if allowed else missing:
-            why = {"command": kind.value, "reason": "this project has no command for it yet"}
-            add(NO_CHECK_RAN.model_copy(update={**why, "tail": tail}))
+            add(_objection(kind.value, "this project has no command for it yet", tail))
         passed = all(receipt.ok for receipt in receipts)
         if passed and await asyncio.to_thread(self._nothing_changed, task, receipts):
             add(NOTHING_CHANGED)
-        if passed and (gone := _removed_tests(self._inspection)):
-            reason = f"removed: {shortlist(gone, 5)}"
-            add(TESTS_REMOVED.model_copy(update={"reason": reason}))
+        if passed and (gone := _removed_tests(self.inspection)):
+            tail = "Restore these test files. The plan does not allow this task to remove or replace tests."
+            add(_objection("every test is kept", f"removed: {shortlist(gone, 5)}", tail))
         unchecked = (*prose_criteria(task, rules.checks), *(missing if allowed else ()))
         result = self._result(task, checks, tuple(receipts), unchecked)
         if (
@@ -369,7 +342,7 @@ class Gate:
         if not asked and examined and not shown and not excused:
             asked = {NOTHING_SHOWN: None}
         rests_on = tuple(dict.fromkeys(path for one in examined.values() for path in one.rests_on))
-        changed = (change.path for change in self._inspection.not_allowed)
+        changed = (change.path for change in self.inspection.not_allowed)
         return GateResult(
             task_id=task.id,
             receipts=receipts,
@@ -384,7 +357,7 @@ class Gate:
     def _nothing_changed(self, task: Task, receipts: Sequence[Receipt]) -> bool:
         """Return whether the work of a task left no trace, and no check of its own shows that it is done."""
         shown = any(r.source == "criterion" and r.status is ReceiptStatus.PASSED for r in receipts)
-        untouched = not shown and self.base.is_untouched(task.id, self._inspection)
+        untouched = not shown and self.base.is_untouched(task.id, self.inspection)
         return untouched and not self.base.made_by_checks.others
 
     async def run_check(
@@ -410,7 +383,7 @@ class Gate:
             command, task, commands, judge=judge, known_as=check.command
         )
         self._examined[check.command] = examined
-        self._inspection = inspection
+        self.inspection = inspection
         status, reason = _status_of(examined, self._timeout)
         if status is ReceiptStatus.FAILED and not check.own:
             excuse = self.baseline.excuse(command, examined, inspection)
@@ -530,7 +503,7 @@ class Gate:
         await asyncio.to_thread(self._accept, task, tuple(settled))
 
     def _accept(self, task: Task, settled: tuple[str, ...]) -> None:
-        self.base.accept(task.id, self._inspection, settled)
+        self.base.accept(task.id, self.inspection, settled)
         self.baseline.accept(self._examined)
         for command, examined in self._examined.items():
             if examined.passed and examined.outcomes:
@@ -580,14 +553,10 @@ _NOT_COVERED = "This permission does not cover that file. To allow it, run `ralp
 
 def shown_changes(
     paths: Iterable[str], original: Callable[[str], bytes | None], root: Path
-) -> tuple[str, tuple[AllowedCheckChange, ...]]:
-    """Return the changes as a diff against the originals, inert and bounded, and the permission for what it shows.
-
-    Each file is read once, so that the permission is for the content in the diff. A file whose diff does not
-    fit is named, but the permission does not cover it. Blocks.
-    """
+) -> tuple[str, tuple[str, ...]]:
+    """Return the changes as a diff against the originals, inert and bounded, and the files that it shows. Blocks."""
     lines: list[str] = []
-    agreed: list[AllowedCheckChange] = []
+    shown: list[str] = []
     for path in paths:
         file = root / path
         try:
@@ -605,6 +574,5 @@ def shown_changes(
             lines.append(f"{path}: {len(diff):,} lines of changes do not fit here. {_NOT_COVERED}")
             continue
         lines += diff
-        digest = "" if now is None else hashlib.sha256(now).hexdigest()
-        agreed.append(AllowedCheckChange(path=path, digest=digest))
-    return inert("\n".join(lines)), tuple(agreed)
+        shown.append(path)
+    return inert("\n".join(lines)), tuple(shown)

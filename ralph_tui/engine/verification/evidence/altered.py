@@ -17,6 +17,7 @@ from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.evidence.classify import (
     SUBJECT,
     TEST_DIRECTORIES,
+    TESTS,
     classify,
     is_settings,
     is_test_file,
@@ -40,7 +41,6 @@ _VARIABLE = re.compile(
 _OF_REQUEST = re.compile(rb"(?<![\w.])env(?:iron)?(?=\[|\.(?:get|fetch)\b)")
 """How an application reads what a web server says, unless it imports a name for the environment."""
 _PATH_PART = re.compile(rb"""["'/]([\w-]+)(?=["'/])""")
-_TESTS = re.compile(f"{SUBJECT.pattern}|is run by a check")
 _MOST_TESTS = 50
 
 
@@ -70,7 +70,7 @@ class Altered(NamedTuple):
 
     def with_other_values(self, *, data: bool = False) -> dict[str, Content]:
         """Return the base's tests with other numbers and texts: sources, or data that the changed product names."""
-        tests = self.inspection.originals
+        tests = self.inspection.originals()
         held = {**self._contents[1], **self.inspection.judged}
         wanted = self._told_data() if data else is_source
         chosen = [p for p in sorted(tests | self.inspection.product.keys()) if wanted(p)]
@@ -87,7 +87,7 @@ class Altered(NamedTuple):
     def with_other_results(self) -> tuple[dict[str, Content], dict[str, Content]]:
         """Return new tests that give the product other inputs, and the changed product that returns others; its data without code."""
         old, new = self._contents
-        tests = {c.path for c in self.inspection.checks if _TESTS.fullmatch(c.reason)}
+        tests = {c.path for c in self.inspection.checks if TESTS.fullmatch(c.reason)}
         product = {p for p in self.inspection.product if not is_settings(p)} - tests
         code = {*filter(is_source, product)} or product
         paths = islice(sorted((tests | product) & new.keys()), _MOST_TESTS)
@@ -113,6 +113,15 @@ class Altered(NamedTuple):
                 kept = self.base.trees.put(os.fsencode(changed), new[path].mode)
                 found[bool(inside)][path] = kept
         return found[True], found[False]
+
+    def only_removes(self) -> bool:
+        """Return whether the changed product has no new line, so that no result of its own can stand in for the work."""
+        old, new = self._contents
+        changed = (p for p in self.inspection.product if p in new)
+        texts = (
+            (self.base.read(held[p]) if p in held else b"" for held in (new, old)) for p in changed
+        )
+        return not any({*now.split(b"\n")} - {*then.split(b"\n"), b""} for now, then in texts)
 
     def with_failing_tests(
         self, tests: Iterable[str]
@@ -171,7 +180,7 @@ class Altered(NamedTuple):
 
     def leans_on_tests(self) -> bool:
         """Return whether the changed product may take its results from tests, which it names, or says itself what equals them."""
-        known = self.inspection.originals
+        known = self.inspection.originals()
         tests = [PurePosixPath(path).name if is_test_file(path) else path for path in known]
         named = [os.fsencode(one) for one in tests if is_test_file(one) or "/" in one]
         return any(

@@ -183,6 +183,7 @@ class Side(StrEnum):
 
 SUBJECT = re.compile(r"is (?:a )?(?:test|mock|stub)\b.*|uses the test framework.*")
 """The reasons of files that linters and type checkers look at, as they look at the product."""
+TESTS = re.compile(f"{SUBJECT.pattern}|is run by a check")
 
 
 class Classified(NamedTuple):
@@ -289,6 +290,8 @@ def _sides(
         yield Side.PRODUCT, "is a new file that steers no tool"
     reader = next(filter(context.is_check, context.named_by(path)), "")
     yield Side.CHECK, f"is named by {reader}" if reader else ""
+    lost = (one for one in _lost_entries(path, old, new) if not _is_removed(one, context.task_text))
+    yield Side.CHECK, "is data that loses entries" if any(lost) else ""
     yield Side.PRODUCT, "is read by no check"
 
 
@@ -322,12 +325,20 @@ def _steers(path: str, old: bytes | None, new: bytes | None, context: Context) -
         if old and new and _with_lists(old, new) == new:
             return ""
         only_free = free and (before or b"{}") == (after or b"{}")  # names, versions, dependencies
-        return "" if only_free else "steers a tool"
+        return "" if only_free or _is_read(path, context) else "steers a tool"
     stem = name.partition(".")[0]
     stem = places[-1] if stem == "__init__" and places else stem
     if old is None and stem in context.hidden and name.endswith((".py", ".so", ".pyd")):
         return f"hides the module {stem}"
     return ""
+
+
+def _is_read(path: str, context: Context) -> bool:
+    """Return whether a file in a directory is data, in a form of settings, that sources of the product read by its name."""
+    if "/" not in path or path.startswith(".") or not path.endswith((".toml", ".ini", ".cfg")):
+        return False
+    readers = context.named_by(path)
+    return any(map(is_source, readers)) and not any(map(context.is_check, readers))
 
 
 _COMPILED_SOURCE = r"(?<![\w./+-])[\w./+-]+\.(?:c|cc|cpp|cxx|h|hpp|m|mm|f90|o)\b"
@@ -376,6 +387,44 @@ def _framework_lines(name: str, data: bytes | None) -> list[str]:
 class _WithoutProse(ast.NodeTransformer):
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+
+# Data.
+
+_REMOVES = re.compile(r"\b(?:remov|delet|drop|prun|retir|discard)", re.IGNORECASE)
+_RECORD = re.compile(r"[\W_]*|\s*#.*|\s*- .*|\W*[\w.]+\W*|\s*[^:=,;|\t]+[:=,;|\t].*")
+"""A line of data: brackets, a comment, an item, one word, or values with something between them."""
+_ENTRY = re.compile(r"^[^\w#\n]*([\w./@$-]+)[\"']?[ \t]*[:=,;|]?[ \t]*(.*?),?$", re.MULTILINE)
+_LOCK = re.compile(r".+[.-]lock(\.\w+|b)?|go\.sum|Package\.resolved")
+
+
+def is_lock(path: str) -> bool:
+    """Return whether a tool that installs packages keeps their versions in this file."""
+    return _LOCK.fullmatch(path.rpartition("/")[2]) is not None
+
+
+def _lost_entries(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:
+    """Yield the keys, items and lines that a file of data has no longer, with what they said, unless they are renamed."""
+    texts = ("" if is_lock(path) else _lines_of_data(one or b"") for one in (old, new))
+    before, now = (Counter(_ENTRY.findall(text)) for text in texts)
+    had, has = (Counter(name for name, _ in each.elements()) for each in (before, now))
+    moved = {value for name, value in now if name not in had}
+    for name, value in before - now:
+        if had[name] > has[name] and value not in moved:
+            yield f"{name} {value}"
+
+
+def _lines_of_data(data: bytes) -> str:
+    text = data.decode("utf-8-sig", "replace")
+    with contextlib.suppress(ValueError, RecursionError):
+        text = json.dumps(json.loads(text), indent=0, ensure_ascii=False)
+    return text if all(map(_RECORD.fullmatch, text.splitlines())) else ""
+
+
+def _is_removed(entry: str, text: str) -> bool:
+    """Return whether a task asks for the removal of an entry."""
+    words = {*re.findall(r"\w{2,}", entry.lower())}
+    return bool(_REMOVES.search(text)) and not words.isdisjoint(re.findall(r"\w+", text.lower()))
 
 
 # Meaning.

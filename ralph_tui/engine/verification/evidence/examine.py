@@ -60,8 +60,6 @@ from ralph_tui.vcs.snapshots import Content
 
 _CANNOT_REPORT = re.compile(r'importing plugin "ralph_pytest_report"|not allowed in NODE_OPTIONS')
 """What runners say that cannot load a reporter."""
-_QUICK = 20.0
-"""Seconds that a check may take if it runs once more for more evidence."""
 _OUTPUT_BYTES = 16 * 1024 * 1024
 
 
@@ -136,7 +134,7 @@ class Examiner:
             flaky = ()
         examined = self._judge(here, before, inspection).model_copy(update={"flaky": flaky})
         case = Case(command, task or Task(id="project"), here, before, inspection)
-        if control and examined.passed and inspection.claim and here.result.seconds <= _QUICK:
+        if control and examined.passed and inspection.claim:
             with contextlib.suppress(SetupError):
                 runs = await self._control(case, inspection.claim)
                 examined = examined.model_copy(update={"runs": (*examined.runs, *runs)})
@@ -179,21 +177,18 @@ class Examiner:
         Args:
             known: The outcomes before; None in the first run of all, where any test may be flaky.
         """
-        suspects = here.report.failing
-        if not here.result.exit_code or not 0 < len(suspects) <= MOST_SHOWN or here.report.faults:
-            return here, ()
-        alone = here.report.runners == (RunnerKind.PYTEST,)
+        suspects, report = here.report.failing, here.report
         is_new = known is not None and any(known.get(name) != "passed" for name in suspects)
-        if is_new or not (alone or here.result.seconds < _QUICK):
+        few = here.result.exit_code and 0 < len(suspects) <= MOST_SHOWN
+        if is_new or not few or report.faults:
             return here, ()
-        again = await self._run_with_reports(command, only=suspects if alone else ())
+        again = await self._run_with_reports(command, only=suspects)
+        alone = report.runners == (RunnerKind.PYTEST,)
         outcomes = again.report.outcomes
-        if any(outcomes.get(name) != "passed" for name in suspects) or (
-            again.result.exit_code and not alone
-        ):
+        passed = all(outcomes.get(name) == "passed" for name in suspects)
+        if not passed or (again.result.exit_code and not alone):
             return here, ()
-        report = here.report if alone else again.report
-        report = report.model_copy(
+        report = (report if alone else again.report).model_copy(
             update={"outcomes": {**report.outcomes, **outcomes}, "failing_exit": False}
         )
         result = here.result.model_copy(update={"exit_code": 0})
@@ -298,6 +293,8 @@ class Examiner:
     async def _depends(self, case: Case, noticed: Sequence[str]) -> bool:
         """Return whether a new test fails if the product returns other values, because its inputs or its code are others."""
         altered, now = Altered(self._base, case.inspection), case.here.report.outcomes
+        if await asyncio.to_thread(altered.only_removes):
+            return True
         inputs, results = await asyncio.to_thread(altered.with_other_results)
         for other in filter(None, (inputs, results)):
             ran = await self._run_on(case.inspection.claim, case.command, case.limit_seconds, other)

@@ -155,7 +155,7 @@ def only_new_tests(here: Ran, there: Ran, before: Before, inspection: Inspection
 def _is_absent(name: str, inspection: Inspection) -> bool:
     """Return whether this is a new module of tests, which is not there to load."""
     new = {Path(change.path).stem for change in inspection.checks if change.kind == "new"}
-    known = {Path(path).stem for path in inspection.originals}
+    known = {Path(path).stem for path in inspection.originals()}
     return name.endswith(NOT_LOADED) and name.removesuffix(NOT_LOADED) in new - known
 
 

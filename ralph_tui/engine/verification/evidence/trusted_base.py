@@ -24,10 +24,13 @@ from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.evidence.check_inputs import CheckInputs
 from ralph_tui.engine.verification.evidence.classify import (
     RUNNER_MODULES,
+    TESTS,
     Classified,
     Context,
     Side,
     classify,
+    is_lock,
+    is_settings,
     is_test_file,
     judged_content,
     names_check,
@@ -79,7 +82,7 @@ class Inspection(Model):
     """Whether a product file has other tests inside than in the base."""
     allowed: tuple[str, ...] = ()
     """Changed files of the checks that the plan or the person allows to change."""
-    find_originals: Callable[[], frozenset[str]] = frozenset
+    originals: Callable[[], frozenset[str]] = frozenset
     """Returns all files of the checks in the base; the first call classifies every file."""
     added: tuple[str, ...] = ()
     """New tests of earlier tasks: they bind later ones, but show nothing of them."""
@@ -90,10 +93,6 @@ class Inspection(Model):
     faults: tuple[str, ...] = ()
     trouble: str = ""
     """Why there is no trusted base."""
-
-    @property
-    def originals(self) -> frozenset[str]:
-        return self.find_originals()
 
     @property
     def checks(self) -> tuple[ChangedFile, ...]:
@@ -109,9 +108,13 @@ class Inspection(Model):
     def not_allowed(self) -> tuple[ChangedFile, ...]:
         return tuple(c for c in self.checks if not self.only_adds(c))
 
+    def may_be_work(self, path: str) -> bool:
+        """Return whether `touches` of a task can name this changed file, unlike a test."""
+        return any(c.path == path and not TESTS.fullmatch(c.reason) for c in self.changes)
+
     def is_product(self, path: str) -> bool:
         """Return whether this is a source that is no file of the checks, or that the claim changed as product."""
-        return is_source(path) and (path in self.product or path not in self.originals)
+        return is_source(path) and (path in self.product or path not in self.originals())
 
     @staticmethod
     def only_adds(change: ChangedFile) -> bool:
@@ -159,14 +162,6 @@ def _taken(tree: JudgeTree) -> str:
         return tree.store.take()
     except (SetupError, OSError):  # told when a claim is inspected
         return ""
-
-
-def is_lock(path: str) -> bool:
-    """Return whether a tool that installs packages keeps their versions in this file."""
-    return _LOCK.fullmatch(path.rpartition("/")[2]) is not None
-
-
-_LOCK = re.compile(r".+[.-]lock(\.\w+|b)?|go\.sum|Package\.resolved")
 
 
 class TrustedBase:
@@ -254,7 +249,7 @@ class TrustedBase:
             with contextlib.suppress(OSError):
                 if os.lstat(f"{root}/{path}").st_ctime_ns > since:
                     found.append(path)
-        return inspection.originals.intersection(found) if found else frozenset()
+        return inspection.originals().intersection(found) if found else frozenset()
 
     def began(self, task_id: str) -> str:
         return self._record.tasks.get(self._name(task_id), "")
@@ -270,10 +265,8 @@ class TrustedBase:
             for one in self.trees.differences(before, judged.claim)
         )
 
-    def accept(
-        self, task_id: str, judged: Inspection, settled: Iterable[str] = ()
-    ) -> tuple[str, ...]:
-        """Move the base by an accepted claim; return the changed files of the checks that stay untrusted.
+    def accept(self, task_id: str, judged: Inspection, settled: Iterable[str] = ()) -> None:
+        """Move the base by an accepted claim; the changed files of the checks that nobody settled stay untrusted.
 
         Args:
             judged: What the claim was when it was judged; what changed since is not trusted.
@@ -281,13 +274,12 @@ class TrustedBase:
         """
         record = self._record
         if not record.base or not judged.claim:
-            return ()
+            return
         name = self._name(task_id)
         claim = self.trees.contents(judged.claim)
         before = self.trees.contents(record.tasks[name]) if name in record.tasks else {}
         agreed = {*settled, *judged.allowed}
         moved: dict[str, Content | None] = {}
-        left: list[str] = []
         added = dict.fromkeys(record.added)
         bound = {path: held for path, held in record.bound.items() if path not in agreed}
         for change in judged.changes:
@@ -302,8 +294,6 @@ class TrustedBase:
                 moved[change.path] = now
                 added[change.path] = None
                 continue
-            if change.side is Side.CHECK:
-                left.append(change.path)
             moved[change.path] = judged.judged.get(change.path, now)
         whole = all(claim.get(path) == held for path, held in moved.items())
         changed = {
@@ -314,7 +304,6 @@ class TrustedBase:
             "packages": {**judged.packages, **(record.packages or {})},
         }
         self._save(record.model_copy(update=changed))
-        return tuple(left)
 
     def original(self, path: str) -> bytes | None:
         held = self.trees.contents(self._record.base).get(path)
@@ -444,7 +433,7 @@ class TrustedBase:
             for one in differences
             if one.old and one.new and one.path.endswith(_NODE_LOCKS)
         ]
-        allowed = self._allowed(task, changes, {one.path: one.new for one in differences})
+        allowed = self._allowed(task, changes)
         packages = self._installed() if task else {}
         return Inspection(
             base=base,
@@ -455,7 +444,7 @@ class TrustedBase:
             product=product,
             tests_inside=tests_inside,
             allowed=allowed,
-            find_originals=cache(lambda: frozenset(p for p in held if context.is_check(p, b"x"))),
+            originals=cache(lambda: frozenset(p for p in held if context.is_check(p, b"x"))),
             added=tuple(path for path in self._record.added if path in held),
             bound=self._changed_bound(claim, {*judged} - {*allowed}),
             packages=packages,
@@ -511,7 +500,8 @@ class TrustedBase:
         directory, _, name = path.rpartition("/")
         within = re.escape(directory.rpartition("/")[2])
         place = rf"(^|[^[:alnum:]_.-]){within}([\"'/]|$)"
-        for kind, word in (("-F", name), ("-E", place if directory else "")):
+        within_named = directory and not is_settings(path)
+        for kind, word in (("-F", name), ("-E", place if within_named else "")):
             if word and (found := self.found(base, kind, word)):
                 return tuple(one for one in found if one != path)
         return ()
@@ -537,26 +527,13 @@ class TrustedBase:
             at = end + 2 + int(size)
         return found
 
-    def _allowed(
-        self, task: Task | None, changes: Iterable[ChangedFile], new: Mapping[str, Content | None]
-    ) -> tuple[str, ...]:
-        if task is None:
-            return ()
-        checks = [change for change in changes if change.side is Side.CHECK]
-        may = task.may_change_checks
-        agreed = {one.path: one.digest for one in task.allowed_check_changes}
-
-        def is_agreed(path: str) -> bool:
-            now = new[path]
-            digest = "" if now is None else hashlib.sha256(self.read(now)).hexdigest()
-            return agreed.get(path) == digest
-
+    def _allowed(self, task: Task | None, changes: Iterable[ChangedFile]) -> tuple[str, ...]:
+        may = task.may_change_checks if task else False
         return tuple(
             change.path
-            for change in checks
-            if may is True
-            or (may and any(fnmatch.fnmatchcase(change.path, glob) for glob in may))
-            or (change.path in agreed and is_agreed(change.path))
+            for change in changes
+            if change.side is Side.CHECK
+            and (may is True or any(fnmatch.fnmatchcase(change.path, glob) for glob in may or ()))
         )
 
 

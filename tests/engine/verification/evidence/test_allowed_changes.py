@@ -1,4 +1,4 @@
-"""What is allowed of changed check files: by the task, by an approved plan, by the person for one content: `allowed_changes.txt`."""
+"""What is allowed of changed check files: by the task, by an approved plan: `allowed_changes.txt`."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -52,31 +52,6 @@ def test_what_is_allowed(case: Case, tmp_path: Path, pytestconfig: pytest.Config
     case.play({"allows": allows}, tmp_path, pytestconfig)
 
 
-def test_a_permission_is_for_the_content_that_was_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    base, file = begun(tmp_path), tmp_path / "test_a.py"
-    write(tmp_path, {"test_a.py": "shown", "test_b.py": None})
-    real = Path.read_bytes
-
-    def read_once(path: Path) -> bytes:
-        data = real(path)
-        if path == file:
-            path.write_text("changed while it was shown")
-        return data
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "read_bytes", read_once)
-        diff, agreed = shown_changes(BOTH, base.original, tmp_path)
-    assert "+shown" in diff
-    task = Task(id="a", allowed_check_changes=agreed)
-    assert allowed_of(base, task) == ("test_b.py",)
-    file.write_text("shown")
-    assert allowed_of(base, task) == ("test_a.py", "test_b.py")
-    file.write_text("changed again")
-    assert allowed_of(base, task) == ("test_b.py",)
-
-
 def test_a_permission_covers_no_file_whose_changes_cannot_all_be_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,11 +68,9 @@ def test_a_permission_covers_no_file_whose_changes_cannot_all_be_shown(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "read_bytes", unreadable)
-        diff, agreed = shown_changes(files, base.original, tmp_path)
+        diff, shown = shown_changes(files, base.original, tmp_path)
     assert len(diff.splitlines()) <= MOST_LINES + 1
     assert "test_e.py cannot be read (Permission denied)" in diff
     assert "test_c.py: " in diff
     assert "--may-change-checks" in diff
-    assert [change.path for change in agreed] == ["test_a.py", "test_d.py"]
-    covered = allowed_of(base, Task(id="a", allowed_check_changes=agreed))
-    assert covered == ("test_a.py", "test_d.py")
+    assert shown == ("test_a.py", "test_d.py")
