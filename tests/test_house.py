@@ -13,7 +13,7 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_183,
-    "ralph_tui/cli": 6_766,
+    "ralph_tui/cli": 6_762,
     "ralph_tui/config": 1_585,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_502,

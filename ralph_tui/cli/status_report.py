@@ -13,9 +13,9 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why
 from ralph_tui.domain.project_state import DECISIONS, Phase, SessionRecord, StopMode
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.present.text.figures import breaker_counts, money, stamp, tokens, when
 from ralph_tui.present.text.glyphs import Glyphs, choose
+from ralph_tui.present.text.status_labels import basis_word
 from ralph_tui.store.documents.documents import Documents
 from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project
@@ -205,13 +205,6 @@ def _sign(signs: Glyphs, task: Task) -> str:
     }[task.status]
 
 
-def _word(task: Task) -> str:
-    found = task.verification
-    if found is not None and task.status is TaskStatus.COMPLETE:
-        return "complete" if found.outcome is VerificationOutcome.VERIFIED else found.outcome.value
-    return "held" if task.is_held else task.status.value.replace("_", " ")
-
-
 def _about(plan: ImplementationPlan, task: Task, done: frozenset[str]) -> str:
     waiting = plan.waiting_on(task, done) if task.status is TaskStatus.PENDING else ()
     notes = [f"waits for {', '.join(waiting)}"] if waiting else []
@@ -248,5 +241,8 @@ def tasks_table(plan: ImplementationPlan, shown: Sequence[Task]) -> None:
     signs, done = choose(encoding=sys.stdout.encoding), plan.complete_ids()
     out_table(
         ("", "TASK", "STATUS", "PRIORITY", "DESCRIPTION"),
-        ((_sign(signs, t), t.id, _word(t), str(t.priority), _about(plan, t, done)) for t in shown),
+        (
+            (_sign(signs, t), t.id, basis_word(t), str(t.priority), _about(plan, t, done))
+            for t in shown
+        ),
     )

@@ -2,14 +2,14 @@
 
 from ralph_tui.cli.console import agreed, out, out_json
 from ralph_tui.domain.plan.import_preview import ImportPreview
-from ralph_tui.present.sections.import_parts import import_done, import_heading, import_parts
+from ralph_tui.present.sections.import_parts import import_done, import_parts
 from ralph_tui.present.text.spans import plain
 
 MOST_LISTED = 60
 
 
 def show(preview: ImportPreview) -> None:
-    out(import_heading(preview))
+    out(f"{preview.source} ({preview.format})")
     for part in import_parts(preview, MOST_LISTED):
         out()
         out(part.title)

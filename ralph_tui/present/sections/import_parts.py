@@ -33,10 +33,6 @@ def import_done(preview: ImportPreview) -> str:
     return ", ".join(words)
 
 
-def import_heading(preview: ImportPreview) -> str:
-    return f"{preview.source} ({preview.format})"
-
-
 def import_parts(preview: ImportPreview, most: int = 0) -> list[Part]:
     """Return the tables of a preview, with at most `most` rows for each kind of change; 0 for all."""
     counts = preview.counts

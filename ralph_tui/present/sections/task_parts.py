@@ -74,10 +74,8 @@ def _state(task: Task, view: LoopView, glyphs: Glyphs) -> list[Line]:
         facts.append(f"used {tokens(task.actual_tokens_used)} tokens")
     if task.actual_cost_usd:
         facts.append(f"cost {money(task.actual_cost_usd)}")
-    sign, tone = LOOK_OF_GROUP[group]
-    word = Span(f"{getattr(glyphs, sign)} {group.value}", tone)
-    if task.is_unverified:
-        word = Span(f"{glyphs.warning} {group.value}, unverified", Tone.WARN)
+    sign, tone = ("warning", Tone.WARN) if task.is_unverified else LOOK_OF_GROUP[group]
+    word = Span(f"{getattr(glyphs, sign)} {group.value}{', unverified' * task.is_unverified}", tone)
     return [[word, Span(f"   {', '.join(facts)}", Tone.MUTED)]]
 
 

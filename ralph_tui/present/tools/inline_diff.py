@@ -40,7 +40,7 @@ def inline_line(call: Call, index: int, width: int, glyphs: Glyphs) -> Line:
     indent = Span(" " * _INDENT)
     if index < len(sides):
         path = renderer_for(call).argument(call)
-        drawn = _diff_of(sides, path, call.state in _MADE_STATES).line(index, glyphs)
+        drawn = _diff_of(sides, path, made=call.state in _MADE_STATES).line(index, glyphs)
         return crop([indent, *drawn], width, glyphs.ellipsis)
     if index == len(sides) and more:
         text = f"{'':{NUMBER}} {glyphs.ellipsis} {plural(more, 'more line')}; Enter shows all"
@@ -48,9 +48,7 @@ def inline_line(call: Call, index: int, width: int, glyphs: Glyphs) -> Line:
     return []
 
 
-@lru_cache(maxsize=256)
-def _diff_of(sides: tuple[DiffLine, ...], path: str, made: bool) -> Diff:  # noqa: FBT001 - part of the cache key
-    return Diff(sides, path, made=made)
+_diff_of = lru_cache(maxsize=256)(Diff)
 
 
 def _excerpt(call: Call) -> Excerpt:

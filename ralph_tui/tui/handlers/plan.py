@@ -12,7 +12,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.launch import PlanImporter
 from ralph_tui.engine.control.plan_edits import TaskFields, by_hand
-from ralph_tui.present.sections.import_parts import import_done, import_heading, import_parts
+from ralph_tui.present.sections.import_parts import import_done, import_parts
 from ralph_tui.present.text.key_hints import commands_as_key_text
 from ralph_tui.store.foreign_files import foreign_plans
 from ralph_tui.tui.handlers.command_host import CommandHost
@@ -211,7 +211,7 @@ class ImportDialog(PreviewDialog):
 
     def __init__(self, preview: ImportPreview) -> None:
         super().__init__(
-            f"Import {import_heading(preview)}",
+            f"Import {preview.source} ({preview.format})",
             import_parts(preview, MOST_ROWS),
             does_something=preview.changes_plan,
         )
