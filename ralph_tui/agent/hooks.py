@@ -107,36 +107,24 @@ def _decision(decision: str, reason: str, **fields: Any) -> HookJSONOutput:
 
 
 class Hooks:
-    """Hook callbacks that ask the current supervisor; a standby session has none yet.
-
-    The CLI also calls `may_use_tool`: if a hook says `ask`, and for what its own rules never allow unasked, to write below
-    `.git` or `.claude`, or through a symbolic link that leaves the project. A call that the guard denies never gets there.
-    """
+    """Hook callbacks that ask the current supervisor; a standby session has none yet."""
 
     def __init__(
         self,
         emit: Emit,
         started: Callable[[ToolCall], None],
         denied: Callable[[str], None],
-        end_failed: Callable[[Exception], None],
         wait_for_messages: Callable[[], Awaitable[None]],
         *,
         session: str,
     ) -> None:
-        """Report to the session: calls and denials to its translator, failures to its feed.
-
-        Args:
-            emit: Receives the hooks' events, in order with the CLI's messages.
-            end_failed: Receives an error while the end of a turn was judged.
-            wait_for_messages: Waits until the messages before a hook have been handled.
-        """
+        """Report to the session: calls and denials to its translator."""
         self.supervisor: Supervisor | None = None
         self._emit = emit
         self._session = session
         self._denied = denied
         self._expected: dict[str, tuple[ToolCall, Verdict]] = {}
         self._started = started
-        self._failed = end_failed
         self._wait_for_messages = wait_for_messages
         self.judging_turn_end = False
         """Whether the end of a turn is being judged, which may run every check."""
@@ -228,7 +216,8 @@ class Hooks:
         try:
             missing = await self.supervisor.on_stop(str(data.get("last_assistant_message") or ""))
         except Exception as error:  # noqa: BLE001 - the session must end and report the error
-            self._failed(error)
+            text = f"The model's final message could not be checked: {one_line(str(error), 300)}"
+            self._emit(ev.Notice(level="error", text=text))
             return PASS
         finally:
             self.judging_turn_end = False

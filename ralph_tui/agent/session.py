@@ -5,15 +5,16 @@ A turn reads from that queue.
 """
 
 import asyncio
-import errno
+import inspect
 import logging
 import os
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
+from typing import cast
 
 from claude_agent_sdk import (
     ClaudeSDKClient,
@@ -43,6 +44,7 @@ from ralph_tui.domain.errors import CliStartError, SetupError, StoreError
 from ralph_tui.domain.outcomes import FailureClass, ToolOutcome
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
+from ralph_tui.engine.core.outcome import failed_end
 from ralph_tui.engine.core.ports import (
     AgentItem,
     Failure,
@@ -79,7 +81,6 @@ _SANDBOX_ERRORS = (
     GONE,
 )
 """Errors after which every further command of the session fails too."""
-_USED_UP = frozenset({errno.EMFILE, errno.ENFILE})
 LOGIN_TRIES = 2
 """How often the API must reject the first request; the CLI renews its login before the second."""
 
@@ -113,10 +114,33 @@ QUIET_TOOL_SECONDS = 3600.0
 
 # Unhandled log records would go to stderr and garble the screen; ralph gets them as errors anyway.
 logging.getLogger("claude_agent_sdk").addHandler(logging.NullHandler())
-
+logging.getLogger("asyncio").addFilter(
+    lambda record: not (record.exc_info and isinstance(record.exc_info[1], ClaudeSDKError))
+)
 
 _Queued = Message | AgentItem | asyncio.Event | str
 """A message of the SDK, an item from a hook, a marker to set once all before it is handled, or why the stream ended."""
+
+
+class _Watched:
+    """A supervisor whose errors are also reported, whatever is made of them then."""
+
+    def __init__(self, supervisor: Supervisor, report: Callable[[Exception], None]) -> None:
+        self._supervisor, self._report = supervisor, report
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self._supervisor, name)
+        if not inspect.iscoroutinefunction(found):
+            return found
+
+        async def watched(*given: object) -> object:
+            try:
+                return await found(*given)
+            except Exception as error:
+                self._report(error)
+                raise
+
+        return watched
 
 
 class ClaudeSession:
@@ -140,7 +164,6 @@ class ClaudeSession:
             self._emit,
             self._tool_started,
             self._translator.denied.add,
-            self._end_failed,
             self._wait_for_messages,
             session=self._mark,
         )
@@ -198,7 +221,7 @@ class ClaudeSession:
         return CliStartError(f"The Claude Code CLI did not start: {why}.{words}", hint)
 
     def oversee(self, supervisor: Supervisor) -> None:
-        self._hooks.supervisor = supervisor
+        self._hooks.supervisor = cast("Supervisor", _Watched(supervisor, self._end_by))
 
     @property
     def alive(self) -> bool:
@@ -410,20 +433,13 @@ class ClaudeSession:
         supervisor = self._hooks.supervisor
         if supervisor is None:
             return ToolAnswer(text="No task is running.", is_error=True)
-        try:
-            return await supervisor.call_tool(name, arguments)
-        except (SetupError, OSError) as error:  # the model cannot fix it
-            if isinstance(error, SetupError) or error.errno in _USED_UP:
-                self._end_failed(error)
-            raise
+        return await supervisor.call_tool(name, arguments)
 
-    def _end_failed(self, error: Exception) -> None:
-        if isinstance(error, OSError) and error.errno in _USED_UP:
-            error = SetupError(str(error), "")
-        if isinstance(error, SetupError):
-            found = Failure(kind=FailureClass.SETUP, message=error.message, hint=error.hint)
-            self._emit(TurnEnded(failure=found))
-            self._lost = error.message
-            return
-        text = f"The model's final message could not be checked: {one_line(str(error), 300)}"
-        self._emit(ev.Notice(level="error", text=text))
+    def _end_by(self, error: Exception) -> None:
+        """End the turn by an error that no model can fix: the setup, or an exhausted resource."""
+        if isinstance(error, SetupError | OSError) and self.alive:
+            with suppress(OSError):  # one of another cause
+                end = failed_end(error)
+                found = Failure(kind=FailureClass.SETUP, message=end.reason, hint=end.hint)
+                self._emit(TurnEnded(failure=found))
+                self._lost = end.reason

@@ -117,6 +117,21 @@ async def test_a_session_made_ahead_that_nobody_needed_any_more_may_fail(
     await agent.close()  # the run has its own end, and this is not it
 
 
+@pytest.mark.parametrize("name", ["review_tool", "after_tool", "on_stop", "call_tool"])
+async def test_where_a_resource_runs_out_the_turn_ends(tmp_path: Path, name: str) -> None:
+    async def full(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    opened = session.ClaudeSession(spec(tmp_path), {}, lambda _: None)
+    overseer = Recorder()
+    setattr(overseer, name, full)
+    opened.oversee(overseer)
+    with pytest.raises(OSError, match="Too many open files"):
+        await getattr(opened._hooks.supervisor, name)()
+    (ended,) = await opened._next_items()
+    assert "has run out of resources: Too many open files." in str(getattr(ended, "failure", ""))
+
+
 async def test_an_interrupt_without_an_answer_is_said_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

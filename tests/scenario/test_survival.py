@@ -1,5 +1,6 @@
 """Nothing of ours outlives ralph, however it ends; and the next run picks up where it ended."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -51,6 +52,21 @@ async def test_kill_9_of_ralph_leaves_no_process_and_loses_nothing(tmp_path: Pat
     assert starts[1].costs.total >= max(spent, default=0.0) - 0.05, "the money spent is remembered"
     seqs = [e.seq for e in events_of(project)]
     assert seqs == list(range(1, len(seqs) + 1))
+
+
+@pytest.mark.long
+async def test_a_cli_that_is_killed_during_a_claim_leaves_no_traceback(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
+    with serving_in_process(scenario(finishes("a")), tmp_path) as server:
+        async with ralph_running(["build", "--headless"], project, server) as ralph:
+            await until(lambda: "gate_started" in event_types(project), what="the claim")
+            for child in psutil.Process(ralph.process.pid).children():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if child.name() == "claude":
+                        child.kill()
+            let_go(project)
+            ran = await ralph.finished()
+    assert (ran.status, ran.stderr) == (0, "")
 
 
 @pytest.mark.long
