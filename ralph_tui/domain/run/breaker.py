@@ -72,6 +72,14 @@ def reasons(output: str) -> tuple[str, ...]:
     return tuple(sorted(line for line in found if line)[:_MOST_LINES])
 
 
+def telling_line(output: str) -> str:
+    """Return the last line that says what went wrong, or else the last one that is not indented, as details are."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if _SAYS_WHY.search(line) and len(line.split()) > 2]
+    plain = [line for line in lines if not line[0].isspace()]
+    return (errors or plain or lines or [""])[-1].strip()
+
+
 def fingerprint_of(parts: Iterable[str]) -> str:
     """Return the fingerprint of a failure: its first words for a person, and a hash of all parts."""
     given = [part for part in parts if part]

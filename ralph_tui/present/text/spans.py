@@ -205,13 +205,7 @@ def flow(line: Line, width: int, indent: int = 0) -> list[list[Span]]:
 def _rows(
     text: str, first: int, room: int, fixed: int = 0, *, keeps: bool = False
 ) -> Iterator[tuple[int, int]]:
-    """Yield where each row of a folded text begins and ends.
-
-    Args:
-        first: Cells of the first row; the others have `room`.
-        fixed: The beginning of the text that is not folded.
-        keeps: Whether the spaces at the folds stay.
-    """
+    """Yield where each row of a folded text begins and ends."""
     at, size, is_plain = 0, first, text.isascii()
     while True:
         end = min(len(text), at + size)

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.events import ToolAllowed, ToolDenied, ToolRewritten
 from ralph_tui.domain.outcomes import ToolOutcome
+from ralph_tui.domain.run.breaker import telling_line
 from ralph_tui.domain.sanitize import head, inert
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.text.status_labels import Look
@@ -89,7 +90,8 @@ class Section:
 
 
 def failure_note(call: Call) -> str:
-    return last_line(call.output)[:60] if call.state is CallState.FAILED else ""
+    line = inert(telling_line(call.output)) if call.state is CallState.FAILED else ""
+    return line.removeprefix("- ").removeprefix("failed: ")[:60]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +147,6 @@ def _relative(path: str, roots: tuple[str, ...]) -> str:
         if path.startswith(f"{root}/"):
             return path[len(root) + 1 :]
     return path
-
-
-def last_line(text: str) -> str:
-    """Return the last line that is not blank, made inert because callers cut it."""
-    return inert(next((line.strip() for line in reversed(text.splitlines()) if line.strip()), ""))
 
 
 def count_lines(text: str) -> int:
