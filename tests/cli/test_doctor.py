@@ -398,7 +398,10 @@ def test_each_check_is_tried_as_a_run_would(
     assert "does not end: it waits for changes" in told["npm run typecheck"].text
     assert [one.needed for one in told.values()] == [True, True, False]
     assert told["npm run lint"].text.endswith("3 problems")
-    scripts = {"pretest": "mkdir -p out && touch out/a a.log", "test": "npm test --workspaces"}
+    scripts = {
+        "pretest": "mkdir -p out && touch out/a a.log Cargo.lock",
+        "test": "npm test --workspaces",
+    }
     root = {"private": True, "workspaces": ["a", "b"], "scripts": scripts}
     (tmp_path / "package.json").write_text(json.dumps(root))
     for name in ("a", "b"):
@@ -408,7 +411,7 @@ def test_each_check_is_tried_as_a_run_would(
         (tmp_path / name / "x.test.js").write_text(PASSES)
     (tmp_path / ".ralph/config.yaml").unlink()
     done = inside("doctor", "--try", cwd=tmp_path)
-    said = r"(?s)ok +tried +`npm test` passes \(2 tests, .*made +the checks wrote a.log, out/a in"
+    said = r"(?s)ok +tried +`npm test` passes \(2 tests, .*made +the checks wrote Cargo.lock, a.log, out/a in"
     assert re.search(said, done.stdout), done.stdout
     notices = [notice.text for notice in readiness(tmp_path)]
     assert any(re.search("Tried: `npm test` passes .* ago", text) for text in notices)

@@ -329,9 +329,9 @@ def try_checks_of(root: Path) -> Iterator[Finding]:
     for (text, _), commands in same.items():
         names = ", ".join(f"`{command}`" for command in commands)
         yield replace(found[commands[0]], text=f"{names}{text}")
-    if made := sorted(tried.gate.base.made_by_checks.paths):
+    if made := sorted(tried.gate.base.made_by_checks.paths | tried.gate.base.made_by_checks.locks):
         text = f"the checks wrote {shortlist(made, 3)} in the project"
-        advice = "Add them to .gitignore or delete them: a run that commits needs a clean start."
+        advice = "Commit them, delete them or add them to .gitignore: a run that commits needs a clean start."
         yield Finding("made", ok=False, text=text, advice=advice, needed=False)
 
 
@@ -340,7 +340,10 @@ def _finding(root: Path, check: Check, tried: Tried) -> Finding:
     try:
         notes = require_started(root, (check,), tried.examined, (), tried.gate.hidden)
     except SetupError as error:
-        return Finding("tried", ok=False, text=error.message, advice=error.hint)
+        spare = any(
+            c.spare and c.command == check.command for c in tried.gate.rules().checks.commands
+        )
+        return Finding("tried", ok=False, text=error.message, advice=error.hint, needed=not spare)
     if one is None:
         return Finding("tried", ok=False, text=f"`{check.command}` did not run", needed=False)
     took = duration(one.result.seconds)

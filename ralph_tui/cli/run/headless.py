@@ -46,11 +46,7 @@ def json_printer(out: TextIO) -> Printer:
 
 
 def line_printer(out: TextIO, *, verbose: bool = False) -> Printer:
-    """Return a printer of readable lines, colored on a terminal unless NO_COLOR is set.
-
-    Args:
-        verbose: Also print the output of tools and checks.
-    """
+    """Return a printer of readable lines, colored on a terminal unless NO_COLOR is set."""
     printer = EventPrinter(glyphs.choose(encoding=out.encoding), verbose=verbose)
     show = line_writer(out)
 

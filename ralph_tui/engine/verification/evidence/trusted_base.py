@@ -132,6 +132,8 @@ class MadeByChecks:
         self._ever: set[str] = set()
         self._last = ""
         self.paths: set[str] = set()
+        self.locks: set[str] = set()
+        """Files that keep versions of packages, which are no work in any case."""
         self._outputs: set[str] = set()
         self.others: set[str] = set()
         """What git ignores and something else wrote before these checks, in this run."""
@@ -151,7 +153,8 @@ class MadeByChecks:
             self._outputs |= {*tree.written()} - self.others
             made = {one.path for one in changed if not one.old or one.path in self._ever}
             exports = {*followed_names(self._root)}
-            self._ever |= {p for p in made - exports if not is_lock(p)}
+            self.locks |= {*filter(is_lock, made)}
+            self._ever |= made - exports - self.locks
             self.paths |= made & self._ever
             self._last = now
 
@@ -187,12 +190,7 @@ class TrustedBase:
     def begin(
         self, task_id: str, commands: Iterable[str], task_text: str = "", agreed: Iterable[str] = ()
     ) -> None:
-        """Record the state before an agent session, and trust what the person changed since the last one.
-
-        Args:
-            task_id: The task of the session; empty in a phase without tasks.
-            agreed: The tasks that the person accepted without checks, and with them what they changed.
-        """
+        """Record the state before an agent session, and trust what the person changed since the last one."""
         self._task_id = name = self._key(task_id)
         before = self._record
         try:
