@@ -39,11 +39,7 @@ def python(
 def inside(
     *words: str, cwd: Path, stdin: str = "", environ: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run `ralph` in this process: the same entry, a twentieth of the time.
-
-    What a command's own children print goes past it; a test of that, of signals, pipes or the
-    start itself runs `ralph` in a process of its own.
-    """
+    """Run `ralph` in this process: the same entry, a twentieth of the time."""
     out, err = io.StringIO(), io.StringIO()
     status: object = 0
     before = sys.stdin

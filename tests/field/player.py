@@ -26,6 +26,10 @@ from ralph_tui.domain.verification.check_commands import CheckKind
 from ralph_tui.engine.verification.detection.project_checks import checks_of
 from tests.cli.processes import inside
 from tests.field.registry import CLIENTS, OWN, Source, ran, unpack, unpacked_debs
+from tests.harness.model import serving_in_process
+from tests.harness.projects import ALLOWS, task
+from tests.harness.real_processes import ralph_running
+from tests.harness.scenarios import finishes, scenario
 from tests.harness.scripted_agent import PLAN, Script, outcome_of, run_scripted, with_own
 
 HERE = Path(__file__).parent
@@ -40,18 +44,14 @@ class Package(BaseModel, extra="forbid"):
 
     source: Source
     shape: str
-    """What is special about it: its runner, its build tool, its layout."""
     prepare: str = ""
     """Shell text that the person ran after the checkout, such as the installation of dependencies."""
     tests: str
-    """The command that ralph should run as its tests."""
     found: str | None = None
     """The command that ralph finds instead; empty if it finds none."""
     line: bool = False
-    """Whether a person gives that command in `build.test_command`."""
     task: str
     honest: str
-    """Shell text that does the task, with a test."""
     lie: str
     """Shell text that breaks what the package does, and changes the tests so that they pass."""
     config: dict[str, Any] = {}
@@ -59,7 +59,6 @@ class Package(BaseModel, extra="forbid"):
     quick: bool = False
     cli: bool = False
     ends: dict[str, str] = {}
-    """The steps that do not end as they should, and how they end."""
     why: str = ""
 
     @property
@@ -75,12 +74,14 @@ class Surrounding(BaseModel, extra="forbid"):
     """Shell text that runs in the repository before `ralph init`; `$PREPARE` is what the person ran."""
     beside: str = ""
     """Shell text that runs again and again during the run."""
+    second: str = ""
+    """The directory beside the repository in which a second loop runs meanwhile."""
     folder: str = "project"
     at: str = ""
     """The directory beside the repository in which ralph works instead."""
     environment: dict[str, str | None] = {}
     uid: int | None = None
-    """The user that ralph runs as where the tests run as root."""
+    """The user that ralph runs as where the tests run as root, who has everything but `home`."""
     commits: bool = True
     """Whether ralph is asked to commit, which needs a branch without changes."""
     ends: dict[str, dict[str, str]] = {}
@@ -203,6 +204,25 @@ async def beside(project: Path, text: str) -> AsyncIterator[None]:
             await process.wait()
 
 
+@contextlib.asynccontextmanager
+async def second_loop(root: Path, name: str) -> AsyncIterator[None]:
+    """Build three tasks with a commit for each, on the real CLI with a played model."""
+    if not name:
+        yield
+        return
+    tasks = [{**task(one), "verification_criteria": [f"$ test -f {one}.txt"]} for one in "abc"]
+    config = {**ALLOWS, "git": {"commit": "task", "branch": "off"}}
+    (own := root / name / ".ralph").mkdir()
+    (own / "implementation_plan.json").write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
+    (own / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
+    with serving_in_process(scenario(*map(finishes, "abc")), root) as server:
+        async with ralph_running(["build", "--headless"], root / name, server) as running:
+            yield
+            ran = await running.finished()
+    assert ran.status == 0, ran.stdout + ran.stderr
+    assert len(_git(root / name, "log", "--format=%s", "main..").splitlines()) == 3
+
+
 async def played(
     root: Path, package: Package, around: Surrounding = AS_USUAL, *, sandbox: bool
 ) -> Result:
@@ -215,11 +235,15 @@ async def played_at(
     project: Path, root: Path, package: Package, around: Surrounding, *, sandbox: bool
 ) -> Result:
     """Play a package that was made in `project`."""
-    given = {n: v for n, v in around.environment.items() if v is not None}
+    given = {
+        n: str(project.parent / v[3:]) if v.startswith("../") else v
+        for n, v in around.environment.items()
+        if v is not None
+    }
     with mock.patch.dict(os.environ, given):
         for name in around.environment.keys() - given.keys():
             os.environ.pop(name, None)
-        async with beside(project, around.beside):
+        async with beside(project, around.beside), second_loop(root, around.second):
             config = {**(COMMITTING if around.commits else {}), **package.config}
             return await _played(root, project, package, config, sandbox)
 

@@ -92,7 +92,8 @@ def played_as(uid: int, name: str, around: str) -> Result:
         root = Path(directory)
         project = make(root, packages()[name], surroundings()[around])
         for path in (root, *root.rglob("*")):
-            os.chown(path, uid, uid, follow_symlinks=False)
+            if path.name != "home":
+                os.chown(path, uid, uid, follow_symlinks=False)
         done = subprocess.run(
             [python, "-c", ALONE, directory, str(project), name, around],
             cwd=directory, user=uid, group=uid, extra_groups=(), capture_output=True, text=True, check=False,

@@ -187,14 +187,7 @@ def _write_plan(project: Path, row: Row, first: int, upto: int) -> None:
 
 
 async def played(root: Path, row: Row, *, sandbox: bool = False, cli: bool = False) -> Outcome:
-    """Play a row to its end.
-
-    Args:
-        root: An empty directory.
-        row: The row.
-        sandbox: Whether the agent's commands and the checks are confined.
-        cli: Whether the real CLI plays the agent, against a model that gives one command.
-    """
+    """Play a row to its end."""
     os.environ.pop("PYTEST_CURRENT_TEST", None)  # a person's ralph runs under no pytest
     project = await asyncio.to_thread(make, root, row)
     (scratch := root / "scratch").mkdir()

@@ -23,10 +23,7 @@ POLICY = Policy(root=Path("/work/proj"))
 def test_every_line_is_judged_as_its_author_did(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The shared corpus, and commands thought up beside it, by the policy of a new project.
-
-    Its class runtime_only is not decidable from the text; test_shims.py runs such things for real.
-    """
+    """The shared corpus, and commands thought up beside it, by the policy of a new project."""
     monkeypatch.setenv("HOME", "/home/me")
     policy = guard_policy(Project(tmp_path), load_settings(tmp_path), Phase.BUILDING)
     wrong = []

@@ -53,10 +53,7 @@ def make_project(
     config: Mapping[str, object] | None = None,
     files: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write a uv project with a plan and settings into `root / "project"` and return it.
-
-    `config` is laid over the settings, group by group.
-    """
+    """Write a uv project with a plan and settings into `root / "project"` and return it."""
     project = root / "project"
     ralph = project / ".ralph"
     ralph.mkdir(parents=True)

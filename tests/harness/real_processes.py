@@ -72,10 +72,7 @@ async def ralph_running(
     server: ModelServer | ServerProcess | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Running]:
-    """Start the real `python -m ralph_tui`; what it left behind is killed at the end.
-
-    Its configuration directory for the CLI stands beside `cwd`, not in it.
-    """
+    """Start the real `python -m ralph_tui`; what it left behind is killed at the end."""
     mark = uuid.uuid4().hex
     env = {**ralph_environment(server, cwd.parent), **(environment or {}), MARK: mark}
     process = await asyncio.create_subprocess_exec(

@@ -37,15 +37,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Script:
-    """What the agent does for each task, by its ID.
-
-    Attributes:
-        texts: The shell texts.
-        told: What the plan says of the tasks; the reviewer quotes it.
-        environment: What is added to the environment of the shell and of the checks.
-        scratch: A directory outside the project, for the sandbox.
-        claims: How often each task is claimed.
-    """
+    """What the agent does for each task, by its ID."""
 
     texts: Mapping[str, str]
     told: Mapping[str, str]
@@ -163,12 +155,7 @@ async def run_scripted(
     overrides: Mapping[str, object],
     told: list[ev.Event],
 ) -> str:
-    """Build the plan; return why it stopped before anything was spent, or an empty string.
-
-    Args:
-        overrides: Settings by their dotted names.
-        told: Takes the events.
-    """
+    """Build the plan; return why it stopped before anything was spent, or an empty string."""
     settings = load_settings(project, overrides=overrides, environ={})
     services = RunServices(lambda: ScriptedAgent(script), settings, environment=script.environment)
     try:

@@ -145,10 +145,7 @@ def terminal(
     environment: Mapping[str, str],
     size: tuple[int, int] = (120, 40),
 ) -> Iterator[Terminal]:
-    """`python -m ralph_tui ARGS` in a terminal of `size`; what it left behind is killed at the end.
-
-    `environment` carries the harness's mark.
-    """
+    """`python -m ralph_tui ARGS` in a terminal of `size`; what it left behind is killed at the end."""
     columns, lines = size
     env = {
         **environment,

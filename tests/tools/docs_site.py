@@ -77,11 +77,7 @@ def loads_from_elsewhere(site: Path) -> list[str]:
 
 
 def build(site: Path) -> str:
-    """Build the site.
-
-    Returns:
-        What is wrong, or nothing.
-    """
+    """Build the site."""
     with tempfile.TemporaryDirectory(prefix="ralph-docs.") as name:
         work = Path(name)
         shutil.copyfile(CONFIG, work / CONFIG.name)

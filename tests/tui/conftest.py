@@ -74,10 +74,7 @@ def still(report_folder: str, isolated: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture(autouse=True)
 def seen_when_asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Render only what a test looks at, unless it is about the drawing or marked `drawn`.
-
-    Without a terminal Textual renders each frame and throws it away: a third of the time of these tests.
-    """
+    """Render only what a test looks at, unless it is about the drawing or marked `drawn`."""
     if "snap_compare" in request.fixturenames or request.node.get_closest_marker("drawn"):
         return
     render = Compositor.render_update

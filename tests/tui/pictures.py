@@ -54,19 +54,7 @@ SMALL, MEDIUM, LARGE = SIZES
 
 @dataclass(frozen=True)
 class Picture:
-    """How one comes about.
-
-    Attributes:
-        size: Of the picture that is kept; None where others show as much.
-        script: What the loop tells; the directory is empty.
-        keys: Pressed one after the other, each when the one before has been answered.
-        shows: What must be on the screen before the picture is taken.
-        runs: The loop runs in this screen.
-        opens: A dialog opens by itself.
-        launch: What else the launch can do.
-        then: Done at last.
-        reads_on: A page is still reading when the picture is taken.
-    """
+    """How one comes about."""
 
     size: Size | None
     script: Callable[[Path], Script]

@@ -69,17 +69,7 @@ Effect = Callable[[Seen], bool]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One command: what its keys do.
-
-    Attributes:
-        name: As in `screen.keys`.
-        does: False before the key, true after it.
-        first: Keys that lead to where it works, such as a pane; its menu is opened by itself.
-        keys: What to press; by default each of the command's own keys in turn.
-        typed: What the menu wants first, where it is a text.
-        then: Keys that undo it on the same screen; what it opened is closed with esc.
-        brings: Events that make it possible.
-    """
+    """One command: what its keys do."""
 
     name: str
     does: Effect

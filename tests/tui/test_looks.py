@@ -73,10 +73,7 @@ def test_the_terminals_own_colours_are_left_to_it() -> None:
 
 
 def _unreadable(app: RalphApp, *, frames: bool, within: Region | None = None) -> list[str]:
-    """Text on the screen whose contrast is too low; keys that cannot be used now need less.
-
-    Words in frames have a theme's own colours, as they come.
-    """
+    """Text on the screen whose contrast is too low; keys that cannot be used now need less."""
     found = []
     strips = app.screen._compositor.render_strips()
     for y, whole in enumerate(strips):
