@@ -81,6 +81,6 @@ def owner_of(project: "Project") -> "Owner | None":
 
 
 def open_controls() -> "Controls":
-    from ralph_tui.engine.control.controls import Controls
+    from ralph_tui.engine.run import launch_factory
 
-    return Controls(find_project().root, tell=note)
+    return launch_factory.open_controls(find_project().root, note)

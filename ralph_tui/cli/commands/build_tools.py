@@ -75,7 +75,7 @@ def _check(name: str, more: list[str]) -> None:
     root = project_directory()
     checks = checks_of(root, load_settings(root))
     kind = CheckKind(name)
-    found = checks.of(kind)
+    found = tuple(one for one in checks.of(kind) if not (more and one.spare))
     if not found:
         what, tool = _MISSING[kind]
         add = f"Run `ralph deps add --dev {tool}`" if checks.uses_uv else "Add one to the project"

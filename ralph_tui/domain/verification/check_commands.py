@@ -68,6 +68,8 @@ class CheckCommand(Model):
     """Where the command was found: a file in the project, or the name of a setting."""
     part: str = ""
     """The place in that file."""
+    spare: bool = False
+    """Whether these are tests of a package below that those of the root do not run, left out if they cannot start or are red."""
 
     @property
     def found(self) -> str:
@@ -132,11 +134,7 @@ class ProjectChecks(Model):
         return any(line == command or line.startswith(f"{command} ") for command in known)
 
     def exactly(self, line: str) -> str:
-        """Replace `uv run TOOL` at the start of a line with the project's own prefix for the tool.
-
-        If the project has pytest in an extra or a group, plain `uv run pytest` would run whatever pytest
-        is on the PATH.
-        """
+        """Replace `uv run TOOL` at the start of a line with the project's own prefix for the tool."""
         words = line.split(maxsplit=3)
         run = self.tool_runs.get(words[2]) if words[:2] == ["uv", "run"] and words[2:] else None
         return " ".join([run, *words[2:]]) if run else line

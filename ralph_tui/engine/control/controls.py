@@ -13,6 +13,7 @@ from ralph_tui.domain.permissions import answer_text
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import REASONED, Approval, ApprovalKind, Injection, StopMode
 from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.check_commands import NO_CHECKS, missing_kinds
 from ralph_tui.domain.verification.verification import TaskVerification
 from ralph_tui.engine.control.approved_content import plan_content
 from ralph_tui.engine.control.plan_edits import (
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 Change = Callable[[ImplementationPlan], ImplementationPlan]
 TaskChange = Callable[[ImplementationPlan, str], ImplementationPlan]
+Require = Callable[[Path, ImplementationPlan, Sequence[str]], None]
 
 ENDED_BY: Mapping[int, str] = MappingProxyType(
     {
@@ -53,9 +55,14 @@ ENDED_BY: Mapping[int, str] = MappingProxyType(
 class Controls:
     """Controls the loop of one project and changes its plan; each call blocks for one transaction."""
 
-    def __init__(self, root: Path, tell: Callable[[str], None] | None = None) -> None:
-        """Control the project at `root`; `tell` receives notices about waits, quarantined and restored files."""
-        self.root = root
+    def __init__(
+        self, root: Path, tell: Callable[[str], None] | None = None, require: Require | None = None
+    ) -> None:
+        """Control the project at `root`; `tell` receives notices about waits, quarantined and restored files.
+
+        `require` refuses tasks of a plan that newly name a check which the project lacks.
+        """
+        self.root, self._require = root, require
         self._tell: Callable[[str], None] = tell or (lambda _: None)
         self._chosen = self._project = Project(root, tell=tell)
 
@@ -246,6 +253,11 @@ class Controls:
 
         def replan(docs: Documents) -> Outcome[ImplementationPlan]:
             after = change(docs.plan)
+            before = {task.verification_criteria for task in docs.plan.tasks}
+            named = [t for t in after.tasks if missing_kinds(t.verification_criteria, NO_CHECKS)]
+            new = [t.id for t in named if t.verification_criteria not in before]
+            if new and self._require:
+                self._require(self.root, after, new)
             changed = docs.replacing(plan=after)
             if branch and docs.feature:
                 record = docs.project.of(docs.feature).model_copy(update={"branch": branch})

@@ -123,10 +123,7 @@ def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
 
 
 def adjust(root: Path, wanted: Adjusted) -> Adjusted:
-    """Change limits or models of the current run; None keeps a value. Return all changes for this run.
-
-    Limits apply immediately, a model from the next session on.
-    """
+    """Change limits or models of the current run; None keeps a value. Return all changes for this run."""
     project = Project(root)
     if LoopLock(project.layout).feature_owner() is None:
         of = f" of {project.layout.feature}" if project.layout.feature else ""

@@ -27,8 +27,9 @@ from ralph_tui.engine.session.iteration_result import (
     record_iteration,
 )
 from ralph_tui.engine.steps.step_runner import StepsAroundWork
-from ralph_tui.engine.verification.baseline import Check, require_started
+from ralph_tui.engine.verification.baseline import Check, not_run, require_started
 from ralph_tui.engine.verification.coverage import criteria_to_review, uncovered
+from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.examined import Examined
 from ralph_tui.engine.verification.gate import plan_checks
 from ralph_tui.store.project import Documents
@@ -50,33 +51,41 @@ async def take_baseline(
 
     After an attempt at an open task, a failing check may be that attempt's fault. Then the baseline from
     before the attempt is used, and without one no failure is excused.
-
-    Args:
-        known: Results of checks that need not run again.
-        with_tasks: Whether to run the criteria of the open tasks, too.
     """
     if not run.settings.phases.building.baseline:
         return ""
     baseline = run.gate.baseline
     await asyncio.to_thread(baseline.load)
-    rules = await asyncio.to_thread(run.gate.rules)
     still_open = [t for t in run.docs.plan.tasks if t.status is not TaskStatus.COMPLETE]
     to_come = [t for t in still_open if t.status is not TaskStatus.BLOCKED and not t.held]
     tasks = to_come if with_tasks else []
-    checks = plan_checks(tasks, rules)
-    commands = tuple(check.command for check in checks)
-    now = await asyncio.to_thread(
-        lambda: run.gate.circumstances(run.configured.model_dump_json(), commands)
-    )
+
+    def planned() -> tuple[GateRules, tuple[Check, ...], tuple[str, ...], str]:
+        rules = run.gate.rules()
+        checks = plan_checks(tasks, rules)
+        commands = tuple(check.command for check in checks)
+        now = run.gate.circumstances(run.configured.model_dump_json(), commands)
+        return rules, checks, commands, now
+
+    rules, checks, commands, now = await asyncio.to_thread(planned)
     has_begun = any(task.begun or task.retry_count or task.reopened for task in still_open)
     if commands and not has_begun and not baseline.holds(now, commands):
-        if number := len({*commands} - {*known}):
-            text = f"Running {plural(number, 'check')} once before the first task."
-            run.emit(ev.Notice(text=text))
-        work = run.gate.examine_all(tasks, known)
-        examined = await unless(run.project_state, work, lambda s: s.stop is StopMode.NOW)
-        if examined is None:
-            return ""
+        baseline.leave_out({})
+        while True:
+            rules, checks, commands, now = await asyncio.to_thread(planned)
+            if number := len({*commands} - {*known}):
+                text = f"Running {plural(number, 'check')} once before the first task."
+                run.emit(ev.Notice(text=text))
+            work = run.gate.examine_all(tasks, known)
+            examined = await unless(run.project_state, work, lambda s: s.stop is StopMode.NOW)
+            if examined is None:
+                return ""
+            spare = [one.command for one in rules.checks.commands if one.spare]
+            left = await asyncio.to_thread(not_run, run.project.root, spare, examined)
+            if not left:
+                break
+            known = examined
+            baseline.leave_out(left)
         warnings = await asyncio.to_thread(
             require_started, run.project.root, checks, examined, tasks, run.gate.hidden
         )
@@ -127,7 +136,7 @@ async def _report_failing_checks(run: RunContext, open_tasks: Sequence[Task]) ->
         texts.append(
             f"These tasks have no command of their own and complete only when it passes: {names}."
         )
-    for text in texts:
+    for text in (*run.gate.baseline.left_out.values(), *texts):
         if text not in run.gate.baseline.told:
             run.gate.baseline.told.add(text)
             run.emit(ev.Notice(level="warning", text=text))

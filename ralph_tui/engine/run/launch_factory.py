@@ -1,12 +1,14 @@
 """Build the `Launch` of a user interface; the engine is imported on first use, after the first paint."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 from ralph_tui.domain.events import Event, EventSink, LoopFinished, LoopLost, LoopStarted
+from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch, PlanImporter
@@ -16,10 +18,21 @@ from ralph_tui.engine.core.services import RunServices
 _RUNNER = "ralph_tui.engine.run.runner"
 
 
+def open_controls(root: Path, tell: Callable[[str], None] | None = None) -> Controls:
+    """Return what a person controls a project with; it refuses plans that a run would refuse."""
+
+    def require(root: Path, plan: ImplementationPlan, tasks: Sequence[str]) -> None:
+        from ralph_tui.engine.run.verify_task import require_named_checks
+
+        require_named_checks(root, plan, tasks)
+
+    return Controls(root, tell, require)
+
+
 def make_launch(root: Path, services: RunServices, request: RunRequest | None = None) -> Launch:
     """Return the launch of a project, to run or to watch it; without a request, a run builds the plan."""
     chosen = request or RunRequest(only=Phase.BUILDING)
-    controls = Controls(root)
+    controls = open_controls(root)
 
     async def run(asked: RunRequest, sink: EventSink) -> LoopFinished:
         await asyncio.to_thread(import_module, _RUNNER)

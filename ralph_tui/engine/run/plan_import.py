@@ -65,12 +65,7 @@ class PlanImport:
     def look(
         self, given: str, form: str = "", wanted: ImportOptions | None = None
     ) -> ImportPreview:
-        """Read a file and return a preview of its import. Blocks; writes nothing.
-
-        Args:
-            given: A file; `-` is standard input.
-            form: The name of the format; empty to detect it.
-        """
+        """Read a file and return a preview of its import. Blocks; writes nothing."""
         root = self._project.root
         self._remarks = list(formats().broken)
         file = load_source(root, given, self._base)

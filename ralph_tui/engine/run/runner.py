@@ -308,7 +308,9 @@ class Runner:
     async def _finished(self, end: End, since: float) -> LoopFinished:
         docs = self.project_state.docs
         changes = await self._snapshots.changes()
-        seen = filter(starts_product, reversed(self._passing))
+        known = (await asyncio.to_thread(self._checks.rules)).checks.commands
+        tools = {one.runner for one in known}
+        seen = (one for one in reversed(self._passing) if starts_product(one, tools))
         return LoopFinished(
             status=end.status,
             reason=end.reason,
@@ -450,9 +452,6 @@ async def run_loop(
     root: Path, services: RunServices, request: RunRequest, sink: EventSink
 ) -> LoopFinished:
     """Run the loop to its end.
-
-    Args:
-        sink: Receives every event, on the caller's event loop.
 
     Raises:
         RalphError: A problem was found before anything was started or spent.

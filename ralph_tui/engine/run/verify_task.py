@@ -3,22 +3,24 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.errors import RalphError, SetupError
+from ralph_tui.domain.errors import PlanError, RalphError, SetupError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.domain.verification.verification import GateResult
-from ralph_tui.engine.control.plan_edits import find
+from ralph_tui.engine.control.plan_edits import NOTHING_CHANGED, find
 from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox, confine, remove_mount_points
 from ralph_tui.engine.session.spec import guard_policy
-from ralph_tui.engine.verification.baseline import Check
+from ralph_tui.engine.verification.baseline import Baseline, Check
+from ralph_tui.engine.verification.coverage import coverage_hint, uncovered, uncovered_notice
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun, GateRules
 from ralph_tui.engine.verification.evidence.examined import Examined
 from ralph_tui.engine.verification.evidence.trusted_base import TrustedBase
@@ -37,6 +39,15 @@ def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
     if chosen is None:
         raise RalphError("No task is open.", "Name the task to verify: `ralph verify TASK`.")
     return chosen
+
+
+def require_named_checks(root: Path, plan: ImplementationPlan, changed: Sequence[str]) -> None:
+    """Refuse tasks that name a check which the project lacks and no task adds, as a run does. Blocks."""
+    settings = load_settings(root)
+    rules = ChecksOfRun(root, settings).rules()
+    found = uncovered(plan, settings.phases.building, rules)
+    if lacking := {one: found[one] for one in changed if found.get(one)}:
+        raise PlanError(uncovered_notice(lacking), f"{coverage_hint(lacking)} {NOTHING_CHANGED}")
 
 
 class Explained(NamedTuple):
@@ -82,7 +93,10 @@ async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: Event
     """Run the gate for a task, as for a claim. Of work that was accepted, checks can only show that nothing broke."""
     if task.status is TaskStatus.COMPLETE and not task.is_unverified:
         task = task.model_copy(update={"shows": "kept"})
+    known = Baseline(root)
+    await asyncio.to_thread(known.load)
     async with _gate_by_hand(root, settings, emit) as (gate, _):
+        gate.baseline.leave_out(known.left_out)
         return await gate.run(
             task, "verified by hand", allowed=task.may_be_unverified, reviewed=True
         )

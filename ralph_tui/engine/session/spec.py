@@ -124,10 +124,7 @@ def spec_maker(
     *,
     sandbox: Sandbox | None,
 ) -> SpecFor:
-    """Return a function that makes session specs; they stay equal between iterations, so that a standby session fits.
-
-    The model and the budget are read for each spec, because a person may change them while the loop runs.
-    """
+    """Return a function that makes session specs; they stay equal between iterations, so that a standby session fits."""
     settings = settings_now()
     checks = checks_of(project.root, settings)
     extras = extras_of(settings, phase)

@@ -123,12 +123,7 @@ class TaskTracker:
         changes: Mapping[str, object],
         before_write: Callable[[str], None] = lambda _: None,
     ) -> bool:
-        """Change the task; return whether it was changed.
-
-        Args:
-            judged: The version whose wording the task must still have; None for any.
-            before_write: Receives the task's id, or an empty string, before the plan is written.
-        """
+        """Change the task; return whether it was changed."""
 
         def change(docs: Documents) -> Outcome[str]:
             task, changed = task_map.found(docs.plan, self._initial), ""

@@ -119,11 +119,7 @@ class Conversation:
         *,
         seconds: float,
     ) -> None:
-        """Prepare a conversation; entering the context opens its session.
-
-        Args:
-            seconds: How long the conversation may take, without the time the person needs to answer.
-        """
+        """Prepare a conversation; entering the context opens its session."""
         self.interrupted = InterruptReason.NONE
         self.session_id = ""
         self.session: AgentSession = UnopenedSession()

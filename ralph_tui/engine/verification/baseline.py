@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -104,6 +104,8 @@ class BaselineRecord(Model):
     """By command, of those whose runners report tests."""
     green: tuple[str, ...] = ()
     """The commands that passed, among them criteria of open tasks."""
+    left_out: dict[str, str] = Field(default_factory=dict)
+    """Why no task runs the tests of a package below, by command."""
     needs_ci: bool = False
     """Whether a check ends only with `CI=true`, which all runs of checks then have."""
 
@@ -122,6 +124,13 @@ class Baseline:
     def holds(self, contents: str, commands: Sequence[str]) -> bool:
         known = self._record
         return bool(contents) and (known.contents, known.commands) == (contents, tuple(commands))
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        return self._record.left_out
+
+    def leave_out(self, why: Mapping[str, str]) -> None:
+        self._record = self._record.model_copy(update={"left_out": dict(why)})
 
     @property
     def needs_ci(self) -> bool:
@@ -154,6 +163,7 @@ class Baseline:
                     command: one.outcomes for command, one in examined.items() if one.outcomes
                 },
                 green=tuple(command for command, one in examined.items() if one.passed),
+                left_out=dict(self.left_out),
                 needs_ci=self.needs_ci,
             )
         )
@@ -196,21 +206,18 @@ class Baseline:
 
 
 def circumstances(store: SnapshotStore, settings: str, commands: Sequence[str], path: str) -> str:
-    """Return a fingerprint of what decides the results of checks, empty if git cannot tell. Blocks.
-
-    Args:
-        commands: The checks, whose programs are searched.
-    """
+    """Return a fingerprint of what decides the results of checks, empty if git cannot tell. Blocks."""
     if not (contents := tree_of(store)):
         return ""
-    ignored = (path.rstrip("/") for path in store.ignored())
+    ignored = [path.rstrip("/") for path in store.ignored()]
     tools = {
         words[0]: shutil.which(words[0], path=path)
         for command in commands
         for _, words in placed_programs(command)
         if words
     }
-    present = (*_INSTALLED, *filter(is_project_file, ignored))
+    below = (one for one in ignored if one.rpartition("/")[2] in _INSTALLED)
+    present = (*_INSTALLED, *filter(is_project_file, ignored), *below)
     changed = [(name, _changed(store.root / name)) for name in present]
     facts = repr((contents, settings, sorted(tools.items(), key=repr), changed))
     return hashlib.sha256(facts.encode(errors="surrogateescape")).hexdigest()[:16]
@@ -485,10 +492,6 @@ def require_started(
 ) -> tuple[str, ...]:
     """Refuse to spend anything on checks that show nothing; return warnings about the others. Blocks.
 
-    Args:
-        examined: The result of each check that ran.
-        hidden: The variables that checks do not see.
-
     Raises:
         SetupError: A check cannot start, does not end or hides its status.
     """
@@ -522,6 +525,23 @@ def require_started(
         hints = dict.fromkeys(one.hint for one in found if one.hint)
         raise SetupError(" ".join(one.reason for one in found), " ".join(hints))
     return tuple(warnings)
+
+
+def not_run(
+    root: Path, spare: Iterable[str], examined: Mapping[str, Examined]
+) -> Mapping[str, str]:
+    """Return why tests of packages below cannot start or are red already, by command. Blocks."""
+    found = {}
+    for command in spare:
+        try:
+            require_started(
+                root, (Check(command=command, source="backpressure"),), examined, (), ()
+            )
+        except SetupError as error:
+            found[command] = f"{error.message} No task runs it. {error.hint}".rstrip()
+        if command not in found and command in examined and not examined[command].passed:
+            found[command] = f"`{command}` fails already, and no task runs it."
+    return found
 
 
 def _doubts(command: str, examined: Examined) -> Iterator[str]:

@@ -9,9 +9,15 @@ from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.run.breaker import fingerprint_of, reasons, steady, steady_name
 from ralph_tui.domain.sanitize import inert, one_line
-from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks, missing_kinds
+from ralph_tui.domain.verification.check_commands import (
+    CheckKind,
+    ProjectChecks,
+    missing_kinds,
+    runnable_command,
+)
 from ralph_tui.domain.verification.verification import GateResult, Inputs, Receipt, criterion_text
 from ralph_tui.engine.verification.detection.project_checks import GateRules
+from ralph_tui.engine.verification.evidence.classify import is_recipe, is_settings, names_check
 from ralph_tui.engine.verification.gate import plan_checks, prose_criteria
 
 SHOWN_TASKS = 8
@@ -33,15 +39,23 @@ def uncovered(plan: ImplementationPlan, building: BuildingSettings, rules: GateR
     found: dict[str, tuple[CheckKind, ...]] = {}
     for task in open_tasks:
         before = [one for one in open_tasks if one.priority <= task.priority]
-        planned = "\n".join(f"{one.title}\n{one.description}" for one in before)
         named = missing_kinds(task.verification_criteria, rules.checks)
-        lacking = tuple(kind for kind in named if not re.search(rf"(?i)\b{kind[:4]}", planned))
+        lacking = tuple(kind for kind in named if not any(_may_add(one, kind) for one in before))
         judged = (
             named or plan_checks((task,), rules) or criteria_to_review(task, building, rules.checks)
         )
         if (lacking or not judged) and not may_be_unverified(task, building):
             found[task.id] = lacking
     return found
+
+
+def _may_add(task: Task, kind: CheckKind) -> bool:
+    """Return whether a task names a kind of check or a file that defines checks; it may be written in any language."""
+    commands = filter(None, map(runnable_command, task.verification_criteria))
+    text = "\n".join((task.title, task.description, *task.touches, *commands))
+    files = re.findall(r"(?ai)[\w/.-]*[./][\w/.-]*\w|\w+file\b", text)
+    named = re.search(rf"(?ai)\b{kind[:4]}", text) is not None
+    return named or any(is_settings(one) or is_recipe(one) or names_check(one) for one in files)
 
 
 NO_CRITERIA = "The task does what its description asks for."
@@ -72,7 +86,11 @@ def uncovered_notice(tasks: Uncovered) -> str:
 
 def coverage_hint(tasks: Uncovered) -> str:
     lacking = next(filter(None, tasks.values()), (CheckKind.TESTS,))[0]
-    adding = f", or plan a task that adds {lacking} first" if any(tasks.values()) else ""
+    adding = (
+        f", or plan a task that adds {lacking} first, its files in `touches`"
+        if any(tasks.values())
+        else ""
+    )
     return (
         f"Add a command to each with `ralph edit {next(iter(tasks))} --criterion '$ ./check.sh'`, or set "
         f"{lacking.setting or CheckKind.TESTS.setting} for all of them{adding}."
@@ -166,7 +184,7 @@ def receipt_text(result: GateResult) -> str:
         if not receipt.ok and receipt.tail:
             lines += [f"    {line}" for line in receipt.tail.strip().splitlines()[-60:]]
         if not receipt.ok and receipt.inputs is Inputs.ORIGINALS:
-            lines.append(RESTORE_CHECK_FILES)
+            lines.append(f"    {RESTORE_CHECK_FILES}")
     return "\n".join(lines)
 
 

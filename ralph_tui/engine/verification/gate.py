@@ -163,7 +163,7 @@ class Gate:
         """The variables of the person's environment that no check sees, because their names suggest secrets."""
         self._prefix = prefix
         self._root = root
-        self.rules = rules
+        self.rules: Callable[[], GateRules] = lambda: rules().without(self.baseline.left_out)
         self._timeout = timeout
         self._environment = environment
         self._review = review
@@ -495,11 +495,7 @@ class Gate:
         await asyncio.to_thread(self.base.end)
 
     async def accept(self, task: Task, settled: Iterable[str] = ()) -> None:
-        """Move the trusted base, because the claim on `task` was accepted.
-
-        Args:
-            settled: Changed files of the checks that a reviewer or the person agreed to.
-        """
+        """Move the trusted base, because the claim on `task` was accepted."""
         await asyncio.to_thread(self._accept, task, tuple(settled))
 
     def _accept(self, task: Task, settled: tuple[str, ...]) -> None:

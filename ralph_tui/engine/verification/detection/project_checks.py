@@ -8,7 +8,7 @@ import fnmatch
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -224,6 +224,7 @@ _NODE_TEST_FILE = re.compile(r".*[.-]test\.[cm]?[jt]s|test[.-].*\.[cm]?js|test\.
 _NODE_TEST = re.compile(r"""["']node:test["']""")
 _TSC = {"npm": "npx --no-install", "pnpm": "pnpm exec", "yarn": "yarn exec", "bun": "bun x"}
 MOST_READ = 40
+_TEST_PATHS = re.compile(r"^testpaths\s*=((?:[^\n\]]|\n(?=[ \t\]]))*)", re.MULTILINE)
 
 
 def checks_of(root: Path, settings: Settings) -> ProjectChecks:
@@ -252,6 +253,13 @@ class GateRules(Model):
     """The commands that run for every task."""
     checks: ProjectChecks = NO_CHECKS
     """The commands for the names in criteria."""
+
+    def without(self, left_out: Container[str]) -> "GateRules":
+        kept = tuple(one for one in self.checks.commands if one.command not in left_out)
+        checks = self.checks.model_copy(update={"commands": kept})
+        now = {line: checks.named.get(name, "") for name, line in self.checks.named.items()}
+        lines = (now.get(one, one) for one in self.commands if one not in left_out)
+        return GateRules(commands=tuple(dict.fromkeys(filter(None, lines))), checks=checks)
 
 
 class ChecksOfRun:
@@ -313,18 +321,20 @@ def _configured(settings: Settings) -> Iterator[CheckCommand]:
 
 
 def detect_checks(files: DirectoryFiles) -> ProjectChecks:
-    """Return the checks in a project's files, or those of its sub-projects if the root has no tests."""
+    """Return the checks in a project's files, and those of packages below that the root does not check."""
     found = _checks_here(files)
-    if found.of(CheckKind.TESTS):
-        return found
+    tests = found.of(CheckKind.TESTS)
+    text = _text_of(files, tests)
     tested = [*_tested_below(files)]
     commands = [
-        _in_directory(path, command)
+        _in_directory(path, command.model_copy(update={"spare": bool(tests)}))
         for path, part in tested
         for command in part.commands
-        if not found.of(command.kind)
+        if not (tests or found.of(command.kind))
+        or (command.kind is CheckKind.TESTS and not _reached(files, text, path, command))
     ]
-    managers: list[PythonManager] = [found.python, *(part.python for _, part in tested)]
+    ours = [part.python for _, part in tested] if not tests else []
+    managers: list[PythonManager] = [found.python, *ours]
     python: PythonManager = next((one for one in managers if one), "")
     return ProjectChecks(commands=(*found.commands, *commands), python=python)
 
@@ -437,6 +447,53 @@ def _tested_below(files: DirectoryFiles) -> Iterator[tuple[str, ProjectChecks]]:
             if part.of(CheckKind.TESTS):
                 found.append(path)
                 yield path, part
+
+
+def _text_of(files: DirectoryFiles, tests: Iterable[CheckCommand]) -> str:
+    """Return the commands of tests, with the scripts and recipes that they name."""
+    texts = {name: text for tasks in package_tasks(files) for name, text in tasks.texts.items()}
+    for program, names in RECIPE_FILES.items():
+        for name, recipe in recipes("\n".join(map(files.read, names)), program).items():
+            texts.setdefault(name, "\n".join((" ".join(recipe.needs), *recipe.lines)))
+    text = "\n".join(one.command for one in tests)
+    while named := [n for n in texts if re.search(rf"(?<![\w:.-]){re.escape(n)}(?![\w:.-])", text)]:
+        text = "\n".join((text, *map(texts.pop, named)))
+    return text
+
+
+def _reached(files: DirectoryFiles, text: str, path: str, command: CheckCommand) -> bool:
+    """Return whether the root's tests, of which `text` is everything that runs, also run those of a package below.
+
+    They name its directory, or a list of members does, or they collect tests of this tool wherever they are.
+    """
+    if _names(path, text):
+        return True
+    file, tool = command.file.rpartition("/")[2], command.runner
+    patterns = next((row[0] for row in _BY_MANIFEST if _matches(file, row[0])), "")
+    if patterns or tool in RECIPE_FILES or file == PACKAGE:
+        lists = (n for n in files.names() if "workspace" in n or _matches(n, patterns or file))
+        if _names(path, "\n".join(map(files.read, lists))):
+            return True
+        scripts = read_package(files.below(path)) or {}
+        tool = str(table(scripts, "scripts").get("test", "")).partition(" ")[0]
+        if file != PACKAGE or not tool:
+            return False
+    elif places := _TEST_PATHS.findall("".join(map(files.read, _PYTEST_SETTINGS))):
+        return _names(path, places[0])
+    everywhere = rf"(?<![\w./-]){re.escape(tool)}(?:[ \t]+[^\s&|;./*]+)*[ \t]*(?=$|[&|;])"
+    return bool(re.search(everywhere, text, re.MULTILINE))
+
+
+def _matches(name: str, patterns: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, one) for one in patterns.split())
+
+
+def _names(path: str, text: str) -> bool:
+    words = {word.strip("./") for word in re.findall(r"[\w.*/@-]+", text)} - {""}
+    parts = path.split("/")
+    return any(
+        one == parts[-1] or all(map(fnmatch.fnmatchcase, parts, one.split("/"))) for one in words
+    )
 
 
 def _in_directory(path: str, command: CheckCommand) -> CheckCommand:

@@ -17,7 +17,7 @@ from ralph_tui.engine.verification.evidence.runners import (
     recognized_runners,
 )
 
-_INTERPRETERS = re.compile(
+INTERPRETERS = re.compile(
     r"(python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|(ba|da|z|k|fi)?sh|source|\."
 )
 _STEERING = re.compile(
@@ -56,13 +56,7 @@ class CheckInputs:
     def _add_program(
         self, place: str, program: tuple[str, ...], depth: int = 0, *, beside_runner: bool = False
     ) -> None:
-        """Add the files that a program runs or compares.
-
-        Args:
-            place: The directory that the program runs in, relative to the project.
-            depth: The number of recipes and scripts that lead to it.
-            beside_runner: Whether the recipe or script also starts a test runner, so that it prepares the tests.
-        """
+        """Add the files that a program runs or compares."""
         if not program:
             return
         if lints(program):
@@ -91,7 +85,7 @@ class CheckInputs:
 
     def _add_words(self, place: str, program: tuple[str, ...], *, inside: bool) -> None:
         judged = not inside and not self._piped.isdisjoint(program)  # by what reads its output
-        runs = _INTERPRETERS.fullmatch(PurePosixPath(program[0]).name) is not None
+        runs = INTERPRETERS.fullmatch(PurePosixPath(program[0]).name) is not None
         module = program.index("-m") if "-m" in program else len(program)  # it reads the rest
         name = "".join(program[module + 1 : module + 2]).replace(".", "/")
         modules = (f"{name}.py", f"{name}/__main__.py") if runs and name else ()
@@ -119,11 +113,7 @@ class CheckInputs:
         return _inside(self._root, f"{place}/{word}" if place else word)
 
     def _is_check(self, path: str, *, runs: bool, inside: bool = False) -> bool:
-        """Return whether a file that a command names checks the work, rather than being the work.
-
-        Args:
-            inside: Whether the command is in a recipe or script, which may run the work as well.
-        """
+        """Return whether a file that a command names checks the work, rather than being the work."""
         if names_check(path):
             return True
         name = path.rsplit("/", 1)[-1]

@@ -110,14 +110,7 @@ class Examiner:
         known_as: str = "",
         control: bool = False,
     ) -> tuple[Examined, Inspection]:
-        """Run and judge a check.
-
-        Args:
-            task: The claimed task; None outside any task.
-            judge: Whether to run it in the judge tree as well, where that is needed.
-            known_as: The check in the plan, if it runs through another program.
-            control: Whether to run it with sources that cannot be parsed as well.
-        """
+        """Run and judge a check."""
         await self.start()
         before = self._before(known_as or command)
         since = clock()
@@ -172,11 +165,7 @@ class Examiner:
     async def _run_again(
         self, command: str, here: Ran, known: Mapping[str, str] | None
     ) -> tuple[Ran, tuple[str, ...]]:
-        """Run the few tests that failed and passed before once more, alone where their runner can; return those that pass.
-
-        Args:
-            known: The outcomes before; None in the first run of all, where any test may be flaky.
-        """
+        """Run the few tests that failed and passed before once more, alone where their runner can; return those that pass."""
         suspects, report = here.report.failing, here.report
         is_new = known is not None and any(known.get(name) != "passed" for name in suspects)
         few = here.result.exit_code and 0 < len(suspects) <= MOST_SHOWN

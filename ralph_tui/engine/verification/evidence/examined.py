@@ -1,7 +1,7 @@
 """What is known of one check: how it runs and ended, and what a run on one tree shows beside another."""
 
 import shutil
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.verification.verification import Inputs, Place, TestCounts, Tree, TreeRun
 from ralph_tui.engine.core.project_tree import is_source
 from ralph_tui.engine.verification.check_command import CommandResult
+from ralph_tui.engine.verification.evidence.check_inputs import INTERPRETERS
 from ralph_tui.engine.verification.evidence.classify import SUBJECT, Side, lints, names_check
 from ralph_tui.engine.verification.evidence.reports import NOT_LOADED, TestReport
 from ralph_tui.engine.verification.evidence.runners import placed_programs
@@ -229,14 +230,19 @@ def only_reads(command: str) -> bool:
     return all(one and one[0] in _READING for _, one in placed_programs(command))
 
 
-def starts_product(command: str) -> bool:
-    """Return whether a check is a single program of the project with arguments, and no test, linter, build or text of code."""
+def starts_product(command: str, tools: Container[str]) -> bool:
+    """Return whether a check is a single program of the project with arguments, and no test, linter, build or text of code.
+
+    The program is the project's own, or a source or module for an interpreter, or one of the `tools` that run its checks.
+    """
     programs = [one for _, one in placed_programs(command)]
     words = programs[0] if len(programs) == 1 else ()
-    named = any("test" in w or names_check(w) or w in {"build", "-c", "-e"} for w in words)
-    own = any(w in {"-m", "run", "serve", "start"} or is_source(w) for w in words)
-    ours = len(words) > 1 and (own or shutil.which(words[0]) is None)
-    return ours and not (named or is_linter(command) or only_reads(command))
+    if len(words) < 2 or is_linter(command) or only_reads(command):
+        return False
+    if any("test" in w or names_check(w) or w in {"build", "-c", "-e"} for w in words):
+        return False
+    runs = INTERPRETERS.fullmatch(words[0]) and any(w == "-m" or is_source(w) for w in words)
+    return bool(runs) or words[0] in tools or shutil.which(words[0]) is None
 
 
 def exit_text(result: CommandResult) -> str:

@@ -59,12 +59,7 @@ class TestReport(Model):
 
 
 def read_reports(directory: Path, output: str, expected: tuple[RunnerKind, ...]) -> TestReport:
-    """Read all reports of a command.
-
-    Args:
-        output: The command's output, for runners that report there.
-        expected: The runners that must report.
-    """
+    """Read all reports of a command."""
     report = TestReport()
     for path in sorted(directory.glob("*.jsonl")):
         report = _merged(report, _from_lines(list(_lines(path))))
@@ -311,11 +306,7 @@ def _result_faults(report: TestReport) -> Iterator[str]:
 
 
 def weaknesses(before: Mapping[str, str], now: TestReport) -> tuple[str, ...]:
-    """Return how a run proves less than an earlier one.
-
-    Args:
-        before: The outcome of each test in the earlier run.
-    """
+    """Return how a run proves less than an earlier one."""
     found = list(_weaker_outcomes(before, now.outcomes))
     ran_before = sum(outcome in _RAN for outcome in before.values())
     ran_now = now.counts.run

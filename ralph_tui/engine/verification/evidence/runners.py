@@ -124,11 +124,7 @@ def recognized_runners(command: str, root: Path) -> tuple[RunnerKind, ...]:
 
 
 def placed_programs(command: str, place: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each program that a command starts, also inside `sh -c`, with the directory it runs in.
-
-    Args:
-        place: The directory of the command, relative to the project.
-    """
+    """Yield each program that a command starts, also inside `sh -c`, with the directory it runs in."""
     for directory, words in _placed_commands(command, place):
         left = list(words)
         while left and left[0] in _SHELL_WORDS:
