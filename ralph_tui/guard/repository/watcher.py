@@ -4,7 +4,8 @@ import hashlib
 import os
 import stat
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
@@ -17,7 +18,7 @@ _GITLINK = "160000"
 
 _MAX_COMMITS = 20
 
-_DIRECTORY_QUERIES = ("--absolute-git-dir", "--git-common-dir", "--is-inside-git-dir")
+_PLACES = ("--absolute-git-dir", "--git-common-dir", "--is-inside-git-dir", "--show-toplevel")
 
 
 class RepositoryWatcher:
@@ -25,14 +26,13 @@ class RepositoryWatcher:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._settings: Callable[[bytes], bytes] = lru_cache(maxsize=2)(self._settings_in)
 
     def snapshot(self) -> Snapshot | None:
         if (found := self._directories()) is None:
             return None
-        git_dir, common_dir = found
-        shown = self._git("rev-parse", "--show-toplevel").removesuffix(b"\n")
-        top = Path(os.fsdecode(shown) or self._root)
-        index = self._index(top)
+        git_dir, common_dir, top = found
+        index = self._index()
         return Snapshot(
             head=self._head(),
             above="" if top == self._root.resolve() else str(top),
@@ -45,7 +45,7 @@ class RepositoryWatcher:
             config=self._config(common_dir, git_dir),
             hooks=_file_digests(common_dir / "hooks"),
             info=_file_digests(common_dir / "info", git_dir / "info"),
-            worktrees=self._worktree_paths(),
+            worktrees=_worktree_paths(common_dir / "worktrees"),
             submodules=self._submodules(index, top),
             marked=_agent_commits(git_dir / "logs" / "HEAD"),
         )
@@ -58,25 +58,24 @@ class RepositoryWatcher:
         output = self._git("log", "--format=%h %s", f"--max-count={_MAX_COMMITS}", span, "--")
         return tuple(one_line(line) for line in output.decode(errors="replace").splitlines())
 
-    def _directories(self) -> tuple[Path, Path] | None:
-        """Return git's directory for this work tree, and the one that all work trees share."""
+    def _directories(self) -> tuple[Path, Path, Path] | None:
+        """Return git's directory for this work tree, the one that all work trees share, and the top of this one."""
         if not _may_be_inside(self._root.resolve()):
             return None
         try:
-            found = self._run_git("rev-parse", *_DIRECTORY_QUERIES)
+            found = self._run_git("rev-parse", *_PLACES)
         except FileNotFoundError:
             return None
+        lines = os.fsdecode(found.stdout).split("\n")
+        if lines[2:3] == ["true"]:
+            raise SetupError(
+                f"{self._root} is inside git's own directory {lines[0]} or is a bare repository.",
+                "Run in a work tree. Create one with `git clone` or `git worktree add`.",
+            )
         if found.returncode:
             self._require_no_repository(one_line(found.stderr.decode(errors="replace")))
             return None
-        lines = found.stdout.decode(errors="surrogateescape").splitlines()
-        git_dir, common_dir = (self._root / line for line in lines[:2])
-        if lines[2] == "true":
-            raise SetupError(
-                f"{self._root} is inside git's own directory {git_dir} or is a bare repository.",
-                "Run in a work tree. Create one with `git clone` or `git worktree add`.",
-            )
-        return git_dir, common_dir
+        return self._root / lines[0], self._root / lines[1], Path(lines[3])
 
     def _require_no_repository(self, error: str) -> None:
         if "not a git repository (or any" not in error or (self._root / ".git").exists():
@@ -96,11 +95,10 @@ class RepositoryWatcher:
         pairs = (line.partition(" ") for line in lines.splitlines())
         return {name: commit for commit, _, name in pairs}
 
-    def _index(self, top: Path) -> dict[str, str]:
+    def _index(self) -> dict[str, str]:
         found: dict[str, str] = {}
-        listed = self._git("ls-files", "-s", "-v", "-z", directory=top)
-        text = listed.decode(errors="surrogateescape")
-        for line in text.split("\0"):
+        listed = self._git("ls-files", "-s", "-v", "-z", "--full-name", "--", ":/")
+        for line in listed.decode(errors="surrogateescape").split("\0"):
             about, _, path = line.partition("\t")
             words = about.split()
             if len(words) == 4:
@@ -111,15 +109,15 @@ class RepositoryWatcher:
 
     def _submodules(self, index: Mapping[str, str], top: Path) -> dict[str, tuple[str, str]]:
         heads: dict[str, tuple[str, str]] = {}
-        for path, entry in index.items():
-            directory = top / path
-            if f" {_GITLINK}," not in entry or not os.path.lexists(directory / ".git"):
+        for path in (path for path, entry in index.items() if f" {_GITLINK}," in entry):
+            if not os.path.lexists(top / path / ".git"):
                 continue
-            asked = self._git("rev-parse", "HEAD", check=False, directory=directory)
+            place = ("-C", str(top / path))
+            asked = self._git(*place, "rev-parse", "HEAD", check=False)
             if not asked:
                 continue
             commit = asked.decode(errors="surrogateescape").strip()
-            branch = self._git("symbolic-ref", "-q", "HEAD", check=False, directory=directory)
+            branch = self._git(*place, "symbolic-ref", "-q", "HEAD", check=False)
             heads[path] = (branch.decode(errors="surrogateescape").strip(), commit)
         return heads
 
@@ -128,40 +126,34 @@ class RepositoryWatcher:
         for file in (common_dir / "config", git_dir / "config.worktree"):
             if not file.is_file():
                 continue
-            text = self._git("config", "--file", str(file), "--list", "-z")
+            text = self._settings(file.read_bytes())
             for entry in text.decode(errors="surrogateescape").split("\0"):
                 key, _, value = entry.partition("\n")
                 if key:
                     found[key] = (*found.get(key, ()), value)
         return found
 
-    def _worktree_paths(self) -> tuple[str, ...]:
-        lines = self._git("worktree", "list", "--porcelain").decode(errors="surrogateescape")
-        prefix = "worktree "
-        return tuple(
-            line.removeprefix(prefix) for line in lines.splitlines() if line.startswith(prefix)
-        )
+    def _settings_in(self, text: bytes) -> bytes:
+        return self._git("config", "--file", "-", "--no-includes", "--list", "-z", stdin=text)
 
-    def _git(self, *arguments: str, check: bool = True, directory: Path | None = None) -> bytes:
-        done = self._run_git(*arguments, directory=directory)
+    def _git(self, *arguments: str, check: bool = True, stdin: bytes = b"") -> bytes:
+        done = self._run_git(*arguments, stdin=stdin)
         if done.returncode and check:
             error = one_line(done.stderr.decode(errors="replace"))
             raise SetupError(f"`git {arguments[0]}` failed: {error}", "Run `git status` there.")
         return b"" if done.returncode else done.stdout
 
-    def _run_git(
-        self, *arguments: str, directory: Path | None = None
-    ) -> "subprocess.CompletedProcess[bytes]":
+    def _run_git(self, *arguments: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
         # The repository's settings may name programs, which must not run here.
         quiet = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         try:
             return subprocess.run(
                 ["git", *quiet, *arguments],
-                cwd=directory or self._root,
+                cwd=self._root,
                 env=kept | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
                 capture_output=True,
-                stdin=subprocess.DEVNULL,
+                input=stdin,
                 timeout=_TIMEOUT_SECONDS,
                 check=False,
             )
@@ -178,6 +170,13 @@ def _may_be_inside(directory: Path) -> bool:
         or (os.path.lexists(d / "HEAD") and os.path.lexists(d / "objects"))
         for d in (directory, *directory.parents)
     )
+
+
+def _worktree_paths(linked: Path) -> tuple[str, ...]:
+    """Return the other work trees; `linked` has a directory for each, which names the tree's .git."""
+    named = {p: os.fsdecode(p.read_bytes()) for p in linked.glob("*/gitdir") if p.is_file()}
+    places = (os.path.normpath(p.parent / name.strip("\n")) for p, name in named.items())
+    return tuple(sorted(place.removesuffix("/.git") for place in places))
 
 
 def _agent_commits(log: Path) -> frozenset[str]:
