@@ -183,7 +183,7 @@ class RepositoryGuard:
         try:
             # Processes first, so that the snapshot includes everything they did before they ended.
             left: frozenset[MarkedProcess] = frozenset()
-            if not self._confined:
+            if not quiet:  # otherwise nothing has run that could have left any
                 left = await asyncio.to_thread(self._find_left_running)
             before, self._snapshot = self._snapshot, await asyncio.to_thread(self._watch.snapshot)
             self._command_ran, self._left_running = bool(self._running), left
