@@ -361,7 +361,7 @@ class Runner:
 
     async def _end_parts(self, watchdog: Watchdog) -> None:
         async with contextlib.AsyncExitStack() as left:
-            left.push_async_callback(watchdog.stop)
+            left.push_async_callback(asyncio.to_thread, watchdog.stop)
             left.push_async_callback(asyncio.to_thread, self._checks.end)
             left.push_async_callback(
                 asyncio.to_thread, remove_mount_points, self._project.root, self._confinement

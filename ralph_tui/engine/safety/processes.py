@@ -4,7 +4,6 @@ A mark is an environment variable. Children inherit it even if they detach with 
 so a scan finds them whatever their parent is.
 """
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -128,13 +127,11 @@ class Watchdog:
             env=without_keys(os.environ),
         )
 
-    async def stop(self) -> None:
-        process = self._process
-        if process is None or process.stdin is None:
-            return
-        self._process = None
-        process.stdin.close()
-        await asyncio.to_thread(process.wait)
+    def stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None and process.stdin is not None:
+            process.stdin.close()
+            process.wait()
 
 
 def _watch(run_id: str) -> None:
