@@ -12,7 +12,7 @@ MOST_MODULES = 22
 """In one folder, without its door: about 20, and a command of its own is found sooner than one in a neighbor."""
 
 MOST_LINES = {
-    "ralph_tui/agent": 2_180,
+    "ralph_tui/agent": 2_179,
     "ralph_tui/cli": 6_761,
     "ralph_tui/config": 1_585,
     "ralph_tui/demo": 1_510,

@@ -159,6 +159,7 @@ class ClaudeSession:
         self._mark = uuid.uuid4().hex
         self._environment = {**os.environ, **spec.environment, **environment}
         self._inbox: asyncio.Queue[_Queued] = asyncio.Queue()
+        self._emit: Callable[[AgentItem], None] = self._inbox.put_nowait
         self._translator = Translator()
         self._hooks = Hooks(
             self._emit,
@@ -412,9 +413,6 @@ class ClaudeSession:
                 self._log_failed = True
                 text = f"The log of the Claude Code CLI cannot be written: {error.message}"
                 self._emit(ev.Notice(level="warning", text=text))
-
-    def _emit(self, item: AgentItem) -> None:
-        self._inbox.put_nowait(item)
 
     async def _wait_for_messages(self) -> None:
         """Wait until earlier messages are handled, because a hook may overtake their usage reports."""

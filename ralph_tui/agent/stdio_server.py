@@ -27,14 +27,12 @@ def serve_tools(
     # The default action, because a thread that waits for input cannot be woken. Nothing is left half done.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     with redirect_stdout(sys.stderr):  # standard output is for the protocol only
-        asyncio.run(_serve(_server(name, version, instructions, specs, answer)))
+        asyncio.run(_serve(Server(name, version, instructions), specs, answer))
 
 
-def _server(
-    name: str, version: str, instructions: str, specs: tuple[ToolSpec, ...], answer: Answer
-) -> Server[object, object]:
-    server: Server[object, object] = Server(name, version, instructions)
-
+async def _serve(
+    server: Server[object, object], specs: tuple[ToolSpec, ...], answer: Answer
+) -> None:
     async def list_tools() -> list[Tool]:
         return [
             Tool(
@@ -53,10 +51,6 @@ def _server(
 
     server.list_tools()(list_tools)  # type: ignore[no-untyped-call]
     server.call_tool(validate_input=False)(call_tool)
-    return server
-
-
-async def _serve(server: Server[object, object]) -> None:
     # Duplicated, because the library closes the files at the end.
     with (
         os.fdopen(os.dup(0), encoding="utf-8", errors="replace") as stdin,
