@@ -13,7 +13,6 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.board.board_groups import Grouping
-from tests.bench import startup
 from tests.bench.keys import streaming
 from tests.bench.ptys import PATIENCE, Recording, recording
 from tests.bench.streaming import plan
@@ -38,25 +37,15 @@ FRAME = 500
 """Bytes of output that only a page of tasks needs; the clock needs fewer."""
 
 
-def ralph_rests(root: Path) -> float:
-    """Share of a core that an open dashboard takes while nothing happens."""
-    with recording([sys.executable, "-m", "ralph_tui"], root) as record:
-        record.wait_for(startup.PROJECT)
-        return _share(record)
-
-
-def empty_app_rests(root: Path) -> float:
-    with recording([sys.executable, "-c", startup.EMPTY_APP], root) as record:
-        record.wait_for(startup.TASK.encode())
-        return _share(record)
-
-
-def _share(record: Recording) -> float:
-    process = psutil.Process(record.child.pid)
-    time.sleep(SETTLED)
-    before, began = process.cpu_times(), time.monotonic()
-    time.sleep(WATCHED)
-    after = process.cpu_times()
+def rests(root: Path, what: bytes, *words: str) -> float:
+    """Share of a core that an open screen takes while nothing happens."""
+    with recording([sys.executable, *words], root) as record:
+        record.wait_for(what)
+        process = psutil.Process(record.child.pid)
+        time.sleep(SETTLED)
+        before, began = process.cpu_times(), time.monotonic()
+        time.sleep(WATCHED)
+        after = process.cpu_times()
     return (after.user + after.system - before.user - before.system) / (time.monotonic() - began)
 
 

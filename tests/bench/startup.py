@@ -22,6 +22,8 @@ DASHBOARD = b"breaker"
 PROJECT = b"Nothing is spent"
 """What was read from the project stands in the panes, and how to start."""
 
+RALPH = ("-m", "ralph_tui")
+
 ONE_MODEL = "from pydantic import BaseModel\nclass A(BaseModel):\n    x: int\nA(x=1)"
 """The least that a program with pydantic does: `import pydantic` alone loads next to nothing of it."""
 
@@ -41,25 +43,13 @@ def project(tmp: Path) -> Path:
     return make_project(tmp, [task(TASK)])
 
 
-def ralph_paints(root: Path, what: bytes) -> float:
-    with recording([sys.executable, "-m", "ralph_tui"], root) as record:
+def paints(root: Path, what: bytes, *words: str) -> float:
+    """Seconds until a Python paints it."""
+    with recording([sys.executable, *words], root) as record:
         return record.wait_for(what)
 
 
-def empty_app_paints(root: Path) -> float:
-    with recording([sys.executable, "-c", EMPTY_APP], root) as record:
-        return record.wait_for(TASKS)
-
-
-def status_answers(root: Path) -> float:
-    return _seconds(["-m", "ralph_tui", "status"], root)
-
-
-def python_takes(code: str, root: Path) -> float:
-    return _seconds(["-c", code], root)
-
-
-def _seconds(words: list[str], cwd: Path) -> float:
+def takes(cwd: Path, *words: str) -> float:
     began = time.perf_counter()
     subprocess.run([sys.executable, *words], cwd=cwd, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - began

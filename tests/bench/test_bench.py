@@ -115,7 +115,7 @@ def test_the_gate_against_the_check_alone(tmp_path: Path, rows: list[Row]) -> No
 
 def test_first_paint_against_an_empty_app(tmp_path: Path, rows: list[Row]) -> None:
     root = startup.project(tmp_path)
-    empty = partial(startup.empty_app_paints, root)
+    empty = partial(startup.paints, root, startup.TASKS, "-c", startup.EMPTY_APP)
     moments = (
         ("first paint of `ralph`: its frames", startup.FRAMES, "≤ 1.25"),
         ("… the plan's tasks", startup.TASKS, "≤ 1.6"),
@@ -123,7 +123,7 @@ def test_first_paint_against_an_empty_app(tmp_path: Path, rows: list[Row]) -> No
         ("… all that it read", startup.PROJECT, ""),
     )
     for name, what, target in moments:
-        paint = partial(startup.ralph_paints, root, what)
+        paint = partial(startup.paints, root, what, *startup.RALPH)
         assert min(paint(), empty()) > 0  # the first of each also warms caches and bytecode
         ours, peer = in_turns(paint, empty, ROUNDS)
         rows.append(timed_row(name, ours, peer, "empty Textual app", target))
@@ -131,17 +131,14 @@ def test_first_paint_against_an_empty_app(tmp_path: Path, rows: list[Row]) -> No
 
 def test_status_against_its_imports(tmp_path: Path, rows: list[Row]) -> None:
     root = startup.project(tmp_path)
-    startup.status_answers(root)  # warms caches and bytecode
+    status = partial(startup.takes, root, *startup.RALPH, "status")
+    status()  # warms caches and bytecode
     peers = (
         ("`import typer, pydantic`", "import typer, pydantic", "≤ 1.5"),
         ("a Python with one pydantic model", startup.ONE_MODEL, ""),
     )
     for name, code, target in peers:
-        ours, peer = in_turns(
-            partial(startup.status_answers, root),
-            partial(startup.python_takes, code, root),
-            ROUNDS,
-        )
+        ours, peer = in_turns(status, partial(startup.takes, root, "-c", code), ROUNDS)
         assert ours > 0
         rows.append(timed_row("`ralph status`", ours, peer, name, target))
 
@@ -167,7 +164,8 @@ def test_keys_while_events_stream(tmp_path: Path, rows: list[Row]) -> None:
 
 def test_a_screen_at_rest(tmp_path: Path, rows: list[Row]) -> None:
     root = startup.project(tmp_path)
-    peer, ours = lasting.empty_app_rests(root), lasting.ralph_rests(root)
+    peer = lasting.rests(root, startup.TASKS, "-c", startup.EMPTY_APP)
+    ours = lasting.rests(root, startup.PROJECT, *startup.RALPH)
     name = "empty Textual app"
     share = ours / peer if peer else float("nan")
     rows.append(

@@ -180,21 +180,21 @@ class JudgeTree(PlacedTree):
         self._confined = confined
         self._take_environment_out()
         super().write(tree)
-        self._forget_bytecode(tree)
+        changed = self.store.differences(self._written, tree) if self._written else ()
+        self.forget_bytecode((one.path for one in changed), self._bytecode, self.cwd)
+        self._written = tree
         place = Path(os.path.realpath(self.project))
         mounts = [(self.root, place, True), *self._make_repository(place)]
         self._bytecode.mkdir(mode=0o700, exist_ok=True)
         mounts += [(self._bytecode, _BYTECODE, True), *self._bring_environment_in(place)]
         self.mounts = tuple(mounts) if confined else ()
 
-    def _forget_bytecode(self, tree: str) -> None:
+    def forget_bytecode(self, changed: Iterable[str], place: Path | None, top: Path) -> None:
         """Remove the bytecode of changed sources: Python takes it for that of any file of the same second and size."""
-        changed = self.store.differences(self._written, tree) if self._written else ()
-        for path in (one.path for one in changed if one.path.endswith(".py")):
-            kept = Path(f"{self._bytecode}{os.path.realpath(self.cwd)}/{path}")
+        for path in (path for path in changed if place and path.endswith(".py")):
+            kept = Path(f"{place}{os.path.realpath(top)}/{path}")
             for left in kept.parent.glob(f"{glob.escape(kept.stem)}.*.pyc"):
                 left.unlink(missing_ok=True)
-        self._written = tree
 
     @property
     def cwd(self) -> Path:

@@ -531,6 +531,7 @@ class Examiner:
         bytecode = None if tree else self.tree.bytecode_here()
         variables = {"PYTHONPYCACHEPREFIX": str(bytecode)} if bytecode else {}
         variables |= tree.variables(editable) if tree else {}
+        variables |= {"PYTHONDONTWRITEBYTECODE": ""} if variables else {}
         own = join_environments(self._environment, variables)
         run = CommandRun(
             command=with_pipe_failures(command),

@@ -141,8 +141,9 @@ class MadeByChecks:
     def before(self, tree: JudgeTree) -> str:
         """Return the tree of the project before checks run, empty without one."""
         if now := _taken(tree):
-            changed = tree.store.differences(self._last or now, now)
-            self.paths.difference_update(one.path for one in changed)
+            changed = [one.path for one in tree.store.differences(self._last or now, now)]
+            tree.forget_bytecode(changed, tree.bytecode_here(), self._root)
+            self.paths.difference_update(changed)
             self._last = now
             self.others = {*tree.written()} - self._outputs
         return now

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from ralph_tui.engine.verification.evidence.trusted_base import MadeByChecks
 from ralph_tui.engine.verification.judge_tree import JudgeTree
-from tests.engine.verification.evidence.projects import write
+from tests.engine.verification.evidence.projects import Tried, write
 
 
 def test_what_a_check_creates_is_the_work_once_something_else_changes_it(tmp_path: Path) -> None:
@@ -45,3 +47,15 @@ def test_what_installs_packages_keeps_their_versions_as_work(tmp_path: Path) -> 
     write(tmp_path, dict.fromkeys((*locks, "lock.txt", "locks/a.xml"), ""))
     made.after(tree, before)
     assert made.paths == {"lock.txt", "locks/a.xml"}
+
+
+async def test_a_source_of_the_same_size_and_second_is_read_anew_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # or each check compiles all anew
+    look = """test -z "$PYTHONDONTWRITEBYTECODE" && python3 -S -c 'import m; assert m.x == int(open("n").read())'"""
+    tried, made = Tried(tmp_path, {"m.py": "x = 8\n", "n": "8"}, look), MadeByChecks(tmp_path)
+    for number in range(8):
+        write(tmp_path, {"m.py": f"x = {number}\n", "n": f"{number}"})
+        made.before(tried.tree)
+        assert (await tried.claim()).passed
