@@ -57,22 +57,10 @@ def _tell_requests(rows: list[Row], ours: Timed, peer: Timed) -> None:
     """Bytes of an iteration's first request, and how much of it the model's cache has seen."""
     size, share = _first_requests(ours)
     peer_size, peer_share = _first_requests(peer)
-    rows.append(
-        Row(
-            "bytes of an iteration's first request",
-            f"{size:,}",
-            f"`claude -p`: {peer_size:,}",
-            size / peer_size,
-        )
-    )
-    rows.append(
-        Row(
-            "share of it identical to the one before (prefix)",
-            f"{share:.1%}",
-            f"`claude -p`: {peer_share:.1%}",
-            share / peer_share,
-        )
-    )
+    what, peer_name = "bytes of an iteration's first request", "`claude -p`"
+    rows.append(Row(what, f"{size:,}", f"{peer_name}: {peer_size:,}", size / peer_size))
+    what, prefix = "share of it identical to the one before (prefix)", f"{peer_share:.1%}"
+    rows.append(Row(what, f"{share:.1%}", f"{peer_name}: {prefix}", share / peer_share))
 
 
 def _first_requests(timed: Timed) -> tuple[int, float]:

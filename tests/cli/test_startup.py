@@ -30,3 +30,9 @@ def test_a_status_looks_for_no_plugins_of_pydantic(tmp_path: Path) -> None:
 def test_without_the_lean_start_pydantic_does_look(tmp_path: Path) -> None:
     assert python("-c", A_MODEL.format(start=""), cwd=tmp_path).stdout == "True\n"
     assert python("-c", A_MODEL.format(start=START), cwd=tmp_path).stdout == "False\n"
+
+
+def test_the_sdk_loads_no_web_server(tmp_path: Path) -> None:
+    loaded = python("-X", "importtime", "-c", "import ralph_tui.agent.agent", cwd=tmp_path).stderr
+    assert "mcp.server" in loaded
+    assert "starlette" not in loaded

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -361,3 +362,11 @@ def test_where_there_is_no_work_tree_nothing_is_begun(
         RepositoryWatcher(tmp_path / where).snapshot()
     assert why in caught.value.message
     assert caught.value.hint
+
+
+def test_an_unchanged_repository_is_looked_at_with_four_processes(project: Path) -> None:
+    watch = RepositoryWatcher(project)
+    watch.snapshot()
+    with patch.object(watch, "_run_git", wraps=watch._run_git) as asked:
+        watch.snapshot()
+    assert asked.call_count == 4
