@@ -17,14 +17,14 @@ MOST_LINES = {
     "ralph_tui/config": 1_585,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_497,
-    "ralph_tui/engine": 19_610,
+    "ralph_tui/engine": 19_612,
     "ralph_tui/guard": 6_372,
     "ralph_tui/interop": 3_188,
     "ralph_tui/present": 6_605,
     "ralph_tui/store": 5_134,
     "ralph_tui/tui": 11_727,
     "ralph_tui/vcs": 1_136,
-    "tests": 46_260,
+    "tests": 46_263,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""
