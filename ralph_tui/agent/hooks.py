@@ -21,10 +21,9 @@ from claude_agent_sdk import (
 from claude_agent_sdk.types import HookEvent
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.extensions import OWN_SERVER, ToolOutput
 from ralph_tui.domain.documents.questions import Option, Permission, Question
 from ralph_tui.domain.permissions import NOBODY, Ruling
-from ralph_tui.domain.sanitize import head, inert, one_line
+from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.core.ports import AgentItem, Supervisor
 from ralph_tui.engine.decisions.permission_questions import permission_of
@@ -78,12 +77,6 @@ def questions_of(tool_input: dict[str, Any]) -> tuple[Question, ...]:
 
 GUARD_TIMEOUT_SECONDS = 30.0
 """Far more than the guard's own deadline. After a timeout the tool does not run."""
-
-MAX_PICTURES = 5
-MAX_PICTURE_CHARS = 4_000_000
-"""The most Base64 characters of a picture, about 3 MB; a larger one is replaced by a note."""
-
-MAX_OUTPUT_CHARS = 4_000
 
 HOLD_TIMEOUT_SECONDS = 2 * 3600.0
 """After a call, or its denial, the engine may wait up to 61 minutes for the hourly rate limit; at the end of a turn
@@ -202,7 +195,7 @@ class Hooks:
             return PASS
         call = _call_of(data, tool_use_id, self._session)
         await self._wait_for_messages()
-        after = await self.supervisor.after_tool(call, _output_of(call.name, data))
+        after = await self.supervisor.after_tool(call)
         if after.end_turn:
             return {"continue_": False, "stopReason": after.note or "The task is complete."}
         if not after.note:
@@ -289,30 +282,3 @@ def _call_of(data: HookInput, tool_use_id: str | None, session: str) -> ToolCall
         agent_id=fields.get("agent_id"),
         session=session,
     )
-
-
-def _output_of(name: str, data: HookInput) -> ToolOutput:
-    own = name.startswith(f"mcp__{OWN_SERVER}__")
-    returned = cast("dict[str, Any]", data).get("tool_response")
-    if own or not name.startswith("mcp__") or returned is None:
-        return ToolOutput()
-    blocks = returned if isinstance(returned, list) else [{"type": "text", "text": returned}]
-    texts: list[str] = []
-    pictures: list[str] = []
-    for block in blocks:
-        kind = block.get("type") if isinstance(block, dict) else ""
-        picture = _picture(block.get("source")) if kind == "image" else None
-        if picture is not None and len(pictures) < MAX_PICTURES:
-            pictures.append(picture)
-        elif kind == "image":
-            texts.append("[a picture was left out: too large, or too many]")
-        else:
-            texts.append(str(block.get("text", "") if kind == "text" else block))
-    return ToolOutput(text=head("\n".join(texts), MAX_OUTPUT_CHARS), pictures=tuple(pictures))
-
-
-def _picture(source: object) -> str | None:
-    if not isinstance(source, dict) or source.get("type") != "base64":
-        return None
-    content = str(source.get("data", ""))
-    return content if 0 < len(content) <= MAX_PICTURE_CHARS else None

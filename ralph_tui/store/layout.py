@@ -88,7 +88,6 @@ class Layout:
         self.injections = home / "injections.json"
         self.questions = home / "questions.json"
         self.validation_report = home / "validation_report.json"
-        self.validation_pictures = home / "validation"
         self.kept_plans = home / "session_history"
         self.active_memory = home / "MEMORY.md"
         self.memory_iterations = home / "memory" / "iterations"

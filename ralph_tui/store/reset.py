@@ -25,7 +25,6 @@ _DIRECTORIES = {
     "logs": r"(last-prompt\.md|claude-cli\.log|background\.log)(\..+)?|ralph-crash-.+\.txt",
     "session_history": r"sessions\.jsonl(\..+)?|plan-.+\.json",
     "memory": r"phases/\w+\.md|(iterations|archive)/iter-\d+\.md|(sessions|archive)/session-\d+\.md",
-    "validation": r"r\d+-\d+\.\w+",
     "exports": r".+-\d{8}T\d{6}\.(csv|json|md)",
 }
 """Directories in `.ralph`, with patterns of the files that ralph writes there. Other tools may use them, too."""

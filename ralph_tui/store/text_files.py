@@ -1,7 +1,5 @@
 """Read and write the text files beside the documents: learnings, memories, session history, specs."""
 
-import base64
-import binascii
 import os
 import re
 from abc import ABC, abstractmethod
@@ -52,14 +50,6 @@ PROJECT_MODE = 0o644
 _KEPT = {"iter": KEPT_ITERATIONS, "session": KEPT_SESSIONS}
 CLEAN_EVERY = timedelta(hours=1)
 """How often the archive is cleaned. A long run archives thousands of memories, and checking them takes seconds."""
-
-PICTURE_BYTES = 3_000_000
-_SIGNATURES = {
-    ".png": b"\x89PNG\r\n\x1a\n",
-    ".jpg": b"\xff\xd8\xff",
-    ".gif": b"GIF8",
-    ".webp": b"RIFF",
-}
 
 _NUMBER = re.compile(r"-(\d+)\.md$")
 
@@ -224,7 +214,7 @@ class TextFiles(ABC):
                 path.unlink(missing_ok=True)
         return old
 
-    # --- sessions, specs, plans and pictures
+    # --- sessions, specs and plans
 
     def archive_session(self, record: SessionRecord) -> None:
         self._require_dot()
@@ -278,19 +268,6 @@ class TextFiles(ABC):
         _write(path, data)
         keep_newest(path.parent, "plan-*.json", KEPT_PLANS)
         return path
-
-    def write_picture(self, round_number: int, number: int, picture: str) -> str | None:
-        self._require_dot()
-        try:
-            data = base64.b64decode(picture, validate=True)
-        except binascii.Error:
-            return None
-        ending = next((end for end, sign in _SIGNATURES.items() if data.startswith(sign)), None)
-        if ending is None or len(data) > PICTURE_BYTES:
-            return None
-        path = self.layout.validation_pictures / f"r{round_number}-{number:02}{ending}"
-        _write(path, data)
-        return str(path.relative_to(self.layout.root))
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o600) -> Path:

@@ -10,7 +10,6 @@ from pydantic import JsonValue
 from ralph_tui.agent.agent import ClaudeAgent
 from ralph_tui.agent.session import tool_difference
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.outcomes import ToolOutcome
 from ralph_tui.domain.permissions import Ruling
@@ -42,7 +41,6 @@ class Recorder:
         self.verdict: Verdict | Exception = ALLOW
         self.reviewed: list[ToolCall] = []
         self.after: list[ToolCall] = []
-        self.outputs: list[ToolOutput] = []
         self.stops: list[str] = []
         self.calls: list[tuple[str, Mapping[str, JsonValue]]] = []
         self.reply = AfterTool()
@@ -59,9 +57,8 @@ class Recorder:
         self.calls.append((name, arguments))
         return ToolAnswer(text="ACCEPTED: yes")
 
-    async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
+    async def after_tool(self, call: ToolCall) -> AfterTool:
         self.after.append(call)
-        self.outputs.append(output)
         return self.reply
 
     async def hold(self) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.context import UsageMeter
@@ -62,7 +61,7 @@ async def test_a_file_that_went_where_it_may_not_stops_the_loop(
     (root / "dir").rmdir()
     (root / "dir").symlink_to(target)
     (root / "dir/x").write_text("x")  # as the CLI does, which follows the link
-    after = await supervisor.after_tool(call, ToolOutput())
+    after = await supervisor.after_tool(call)
     state = Project(root).load().state
     errors = [e.text for e in told if isinstance(e, ev.Notice) and e.level == "error"]
     assert after.end_turn is bool(why)

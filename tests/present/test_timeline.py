@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.validation_report import Seen, ValidationReport
+from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus, ToolOutcome
 from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.run.breaker import BreakerState
@@ -266,15 +266,6 @@ def _noted() -> set[type[ev.Event]]:
     from ralph_tui.present.events import event_sentences
 
     return set(event_sentences.SENTENCES)
-
-
-def test_a_report_shows_what_extra_tools_returned() -> None:
-    seen = Seen(tool="mcp__eyes__look", input="{}", text="a \x1b[31mdoor", pictures=("r1-01.png",))
-    report = ValidationReport(seen=(seen,))
-    text = parts_text(report_parts(report, UNICODE))
-    for wanted in ("Output of those tools", "mcp__eyes__look  {}", "a door", "r1-01.png"):
-        assert wanted in text
-    assert "\x1b" not in text
 
 
 def test_a_report_shows_what_its_receipts_rest_on() -> None:

@@ -77,11 +77,3 @@ def _server_names(servers: Mapping[str, McpServer]) -> Mapping[str, McpServer]:
 
 McpServers = Annotated[Mapping[str, McpServer], AfterValidator(_server_names)]
 """Extra servers by name."""
-
-
-class ToolOutput(Model):
-    """The output of an MCP tool: inert text and pictures, both bounded."""
-
-    text: str = ""
-    pictures: tuple[str, ...] = ()
-    """Images in base64."""

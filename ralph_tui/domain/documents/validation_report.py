@@ -29,16 +29,6 @@ class SpecResult(Record):
     gaps: tuple[str, ...] = ()
 
 
-class Seen(Record):
-    """The output of an extra tool during the phase, recorded by ralph itself."""
-
-    tool: str
-    input: str = ""
-    text: str = ""
-    pictures: tuple[str, ...] = ()
-    """Paths of image files in the project."""
-
-
 class ValidationReport(Record):
     """`.ralph/validation_report.json`."""
 
@@ -50,8 +40,6 @@ class ValidationReport(Record):
     summary: str = ""
     observations: tuple[str, ...] = Field(default=())
     """What the model reports to have seen with extra tools, such as a browser."""
-    seen: tuple[Seen, ...] = ()
-    """What those tools returned; bounded."""
 
     @property
     def passed(self) -> bool:
@@ -68,14 +56,6 @@ class ValidationReport(Record):
         )
         passed = " and ".join(filter(None, parts))
         return f"{passed} passed" if passed else "there was nothing to check"
-
-    @property
-    def observations_summary(self) -> str:
-        """How much was seen with extra tools, in words; empty if nothing was."""
-        pictures = sum(len(sight.pictures) for sight in self.seen)
-        shown = f", {plural(pictures, 'picture')}" if pictures else ""
-        calls = f"{plural(len(self.seen), 'look')} with extra tools"
-        return calls + shown if self.seen else ""
 
     def confirms(self, plan: ImplementationPlan) -> bool:
         """Return whether the plan is complete and this report passed after its last task was completed."""

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 
 from ralph_tui.domain.base import Count, Model, Timestamp
 from ralph_tui.domain.costs import Money
-from ralph_tui.domain.documents.extensions import McpServer, ToolOutput
+from ralph_tui.domain.documents.extensions import McpServer
 from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.outcomes import FailureClass
@@ -143,7 +143,7 @@ class Supervisor(Protocol):
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer: ...
 
-    async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool: ...
+    async def after_tool(self, call: ToolCall) -> AfterTool: ...
 
     async def hold(self) -> None: ...
 

@@ -1,24 +1,21 @@
 """Run validation: the project's checks, the model's findings on each criterion, and the person's approval."""
 
 import asyncio
-import json
 from collections.abc import Sequence
 from enum import StrEnum
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.documents.validation_report import (
-    Seen,
     ValidationReport,
     rejection_task,
     repair_tasks,
     report_problems,
 )
+from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.domain.sanitize import head, one_line
-from ralph_tui.domain.tool_calls import ToolCall
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.approved_content import Content, changes, result_content
@@ -28,54 +25,7 @@ from ralph_tui.engine.phases.opening_prompts import prompt_of_validation
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.session.supervisor import SessionWork, Submission
 from ralph_tui.engine.session.turns import run_session
-from ralph_tui.store.project import Documents, Project
-
-MAX_SEEN = 100
-MAX_PICTURES = 20
-MAX_SEEN_TEXT = 2_000
-LEFT_OUT = "[a picture was left out: not PNG, JPEG, GIF or WebP, too large, or too many]"
-
-
-class ValidationImages:
-    """Collects the output of extra tools with its pictures, and counts what exceeds the limits."""
-
-    def __init__(self, project: Project, round_number: int) -> None:
-        self._project = project
-        self._round = round_number
-        self._pictures = 0
-        self._more = 0
-        self._seen: list[Seen] = []
-
-    async def take(self, call: ToolCall, output: ToolOutput) -> None:
-        if len(self._seen) >= MAX_SEEN:
-            self._more += 1
-            return
-        kept: list[str] = []
-        for picture in output.pictures:
-            self._pictures += 1
-            path = None
-            if self._pictures <= MAX_PICTURES:
-                path = await asyncio.to_thread(
-                    self._project.write_picture, self._round, self._pictures, picture
-                )
-            kept.append(path or LEFT_OUT)
-        left_out = [text for text in kept if text == LEFT_OUT]
-        self._seen.append(
-            Seen(
-                tool=call.name,
-                input=one_line(json.dumps(call.input, ensure_ascii=False), 200),
-                text=head("\n".join([output.text, *left_out]).strip(), MAX_SEEN_TEXT),
-                pictures=tuple(path for path in kept if path != LEFT_OUT),
-            )
-        )
-
-    @property
-    def seen(self) -> tuple[Seen, ...]:
-        more = (
-            Seen(tool="", text=f"{self._more} more results were not kept") if self._more else None
-        )
-        return (*self._seen, more) if more else tuple(self._seen)
-
+from ralph_tui.store.project import Documents
 
 UNCHECKED = "No check ran, so the model's word alone does not complete the request. Approve the result yourself."
 
@@ -161,8 +111,8 @@ async def turn_rejection_into_task(run: RunContext) -> bool:
 
 async def _approve(run: RunContext, report: ValidationReport) -> End | BackToBuilding:
     summary = report.summary or report.proof
-    if report.observations_summary:
-        summary += f" ({report.observations_summary}: see .ralph/validation_report.json)"
+    if count := len(report.observations):
+        summary += f" ({plural(count, 'observation')}: see .ralph/validation_report.json)"
     summary += unverified_clause(run.docs.plan)
 
     async def content() -> Content:
@@ -214,7 +164,6 @@ async def _report(run: RunContext, number: int) -> ValidationReport | End:
     report = ValidationReport(round=number, created_at=run.clock(), checks=checks.receipts)
     if not specs:
         return report
-    images = ValidationImages(run.project, number)
 
     async def take(given: rt.ToolInput) -> Sequence[str]:
         nonlocal report
@@ -238,10 +187,9 @@ async def _report(run: RunContext, number: int) -> ValidationReport | End:
             why=f"round {number}: checking the result against the specs",
             missing=submission.missing,
             handlers={submission.tool: submission.submit},
-            on_output=images.take,
             findings=lambda: len(report.failures()),
         )
         end = await run_session(run, work)
         if end is not None:
             return end
-    return report.model_copy(update={"seen": images.seen})
+    return report

@@ -8,7 +8,6 @@ from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
-from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.permissions import NETWORK, Ruling
 from ralph_tui.domain.project_state import StopMode
@@ -57,7 +56,6 @@ class AgentsMdGuard:
 
 
 Handler = Callable[[rt.ToolInput], Awaitable[ToolAnswer]]
-OnOutput = Callable[[ToolCall, ToolOutput], Awaitable[None]]
 
 Missing = Callable[[], Awaitable[str | None]]
 """Returns what is still missing, as an instruction to the model; None if the work is complete."""
@@ -101,8 +99,8 @@ class SessionSupervisor(Supervisor):
 
     def record_denied(self, what: str) -> None: ...
 
-    async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
-        del call, output
+    async def turn_end_reason(self, call: ToolCall) -> str:
+        del call
         return ""
 
     def notes(self, call: ToolCall) -> tuple[str, ...]:
@@ -143,12 +141,12 @@ class SessionSupervisor(Supervisor):
                 self.record_denied(", ".join(wanted.patterns) or wanted.tool)
         return ruling
 
-    async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
+    async def after_tool(self, call: ToolCall) -> AfterTool:
         """End the turn if there is a reason to; otherwise return the wrap-up request and the notes."""
         self._sub_agents.ended(call)
         run = self._run
         why = await stop_on_forbidden_write(run, call, run.review_written(call))
-        why = why or await self.turn_end_reason(call, output)
+        why = why or await self.turn_end_reason(call)
         if not why and call.agent_id is None and not self.handing_off:
             why = self.ending
         if why:
@@ -196,7 +194,6 @@ class SessionWork:
     missing: Missing
     handlers: Mapping[str, Handler]
     asking: QuestionChannel | None = None
-    on_output: OnOutput | None = None
     findings: Callable[[], int] = lambda: 0
 
 
@@ -231,9 +228,7 @@ class WorkSupervisor(SessionSupervisor):
             return rt.error(f"{name} is not used here.")
         return await handler(given)
 
-    async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
-        if self._work.on_output is not None and output != ToolOutput():
-            await self._work.on_output(call, output)
+    async def turn_end_reason(self, call: ToolCall) -> str:
         submits = call.name.startswith("mcp__ralph__ralph_submit_")
         return "The phase is complete." if submits and await self._work.missing() is None else ""
 

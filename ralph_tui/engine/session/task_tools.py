@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.memory import MemoryNote
 from ralph_tui.domain.documents.questions import Question
 from ralph_tui.domain.permissions import NOBODY, check_change_permission
@@ -114,8 +113,7 @@ class TaskSupervisor(SessionSupervisor):
     def record_denied(self, what: str) -> None:
         self.denied = what
 
-    async def turn_end_reason(self, call: ToolCall, output: ToolOutput) -> str:
-        del output
+    async def turn_end_reason(self, call: ToolCall) -> str:
         if call.agent_id is not None:
             return ""
         if self.handing_off:

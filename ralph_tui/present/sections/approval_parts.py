@@ -8,7 +8,7 @@ from ralph_tui.domain.documents.validation_report import SpecResult, ValidationR
 from ralph_tui.domain.formatting import plural
 from ralph_tui.domain.plan.plan import Task, TaskStatus, in_order
 from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.domain.sanitize import head, inert, one_line
+from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.domain.verification.verification import criterion_text
 from ralph_tui.present.sections.task_parts import check_lines
 from ralph_tui.present.text.figures import tokens
@@ -29,7 +29,6 @@ APPROVAL_HEADINGS = {
 
 
 _MAX_TEXT = 60_000
-_MAX_SIGHT_LINES = 8
 
 
 def spec_parts(specs: Sequence[Spec], glyphs: Glyphs) -> list[Part]:
@@ -122,16 +121,6 @@ def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
     parts += [Part(result.spec, _result_lines(result, glyphs)) for result in report.specs]
     if report.observations:
         parts.append(Part("Observed with other tools", [[Span(t)] for t in report.observations]))
-    if report.seen:
-        lines: list[Line] = []
-        for sight in report.seen:
-            about = f"{sight.tool}  {sight.input}".strip()
-            output = sight.text.splitlines()[:_MAX_SIGHT_LINES]
-            lines += [[Span(inert(about), Tone.MUTED)]] if about else []
-            lines += [[Span("  "), Span(inert(text))] for text in output if text.strip()]
-            paths = map(inert, sight.pictures)
-            lines += [[Span("  picture  ", Tone.MUTED), Span(path)] for path in paths]
-        parts.append(Part("Output of those tools", lines))
     return parts
 
 
