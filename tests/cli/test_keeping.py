@@ -68,21 +68,6 @@ def test_a_cleanup_archives_what_is_over_the_bounds(project: Project) -> None:
     assert len(list(layout.memory_sessions.iterdir())) == 10
 
 
-def test_agents_md_stays_short_when_learnings_are_added(project: Project) -> None:
-    agents = project.root / "AGENTS.md"
-    for _ in range(2):
-        project.append_learning("PATTERN", "The cache directory is shared between workers")
-        project.append_learning("BUILD", "Compile the grammar before the parser tests")
-    agents.write_text("line\n" * 57)
-    full = inside("memory", "--to-agents", cwd=project.root)
-    assert "1 did not fit" in full.stderr
-    assert len(agents.read_text().splitlines()) == 60
-    agents.unlink()
-    inside("memory", "--to-agents", cwd=project.root)
-    assert agents.read_text().splitlines()[0] == "## Learned patterns"
-    assert len(agents.read_text().splitlines()) == 3
-
-
 def test_metrics_come_from_the_journal(project: Project) -> None:
     empty = inside("report", "--json", cwd=project.root)
     assert {metric["denominator"] for metric in json.loads(empty.stdout)["metrics"]} == {0}

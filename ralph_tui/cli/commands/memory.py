@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_tui.cli.console import note, out, out_facts, out_json
+from ralph_tui.cli.console import out, out_facts, out_json
 from ralph_tui.cli.options import CENT, AsJson, app, examples, flag, option
 from ralph_tui.cli.project_lookup import find_project, read_project
 from ralph_tui.domain.errors import RalphError
@@ -28,8 +28,6 @@ def memory(  # noqa: PLR0913 - an option of the command for each
     cleanup: Annotated[
         bool, flag(f"Archive older memories, and delete those archived over {KEPT_DAYS} days ago.")
     ] = False,
-    recurring: Annotated[bool, flag("List repeated learnings that AGENTS.md lacks.")] = False,
-    to_agents: Annotated[bool, flag("Add the learnings of --recurring to AGENTS.md.")] = False,
     compact: Annotated[
         bool, flag("Let the planning model shorten the learnings. This costs money.")
     ] = False,
@@ -41,10 +39,9 @@ def memory(  # noqa: PLR0913 - an option of the command for each
     as_json: AsJson = False,
 ) -> None:
     """Show the memory that goes into the next prompt."""
-    if show + stats + cleanup + recurring + to_agents + compact > 1:
+    if show + stats + cleanup + compact > 1:
         raise RalphError(
-            "--show, --stats, --cleanup, --recurring, --to-agents and --compact exclude each other.",
-            "Give one of them.",
+            "--show, --stats, --cleanup and --compact exclude each other.", "Give one of them."
         )
     if not compact and (yes or model is not None or max_cost is not None):
         raise RalphError(
@@ -57,9 +54,7 @@ def memory(  # noqa: PLR0913 - an option of the command for each
 
         overrides = planning_overrides(model, max_cost)
         raise typer.Exit(compact_learnings(project.root, overrides, yes=yes))
-    if recurring or to_agents:
-        _list_recurring(project, as_json=as_json, add=to_agents)
-    elif cleanup:
+    if cleanup:
         _clean_up(project, as_json=as_json)
     elif stats:
         facts = _stats(project)
@@ -118,36 +113,6 @@ def _stats(project: "Project") -> dict[str, int]:
 
 def _files(directory: Path) -> list[Path]:
     return sorted(path for path in directory.glob("*.md") if path.is_file())
-
-
-def _list_recurring(project: "Project", *, as_json: bool, add: bool) -> None:
-    from ralph_tui.domain.documents.agents_md import MAX_LINES, add_learnings
-    from ralph_tui.domain.documents.memory import recurring
-    from ralph_tui.engine.session.prompt_memory import MAX_COMPARED
-    from ralph_tui.store.text_files import PROJECT_MODE, TAIL_BYTES, write_text
-
-    path = project.layout.agents_md
-    text = project.read_text(path, TAIL_BYTES)
-    found = recurring(project.read_learnings(MAX_COMPARED), text)
-    left: tuple[str, ...] = ()
-    if add and found:
-        text, left = add_learnings(text, [one.text for one in found])
-        write_text(path, text, mode=PROJECT_MODE)
-    if as_json:
-        listed = [one.model_dump() | {"added": add and one.text not in left} for one in found]
-        out_json(listed)
-        return
-    for one in found:
-        verb = "added  " if add and one.text not in left else ""
-        out(f"{verb}{one.times} times  {one.text}")
-    if left:
-        note(
-            f"AGENTS.md has at most {MAX_LINES} lines: {len(left)} did not fit. Shorten the file first."
-        )
-    if not found:
-        out("There are no repeated learnings that AGENTS.md lacks.")
-    elif not add:
-        note("`ralph memory --to-agents` adds these to AGENTS.md.")
 
 
 def _clean_up(project: "Project", *, as_json: bool) -> None:

@@ -32,54 +32,6 @@ _COMMON_WORDS = frozenset(
 )
 
 
-RECURS = 2
-"""How often something must be learned to be suggested for AGENTS.md."""
-
-_ALIKE = 0.6
-"""Two texts that share this part of their words count as the same learning."""
-
-_KNOWN = 0.8
-"""A line of AGENTS.md with this part of a learning's words already contains the learning."""
-
-
-class Recurring(Model):
-    """A learning that was recorded several times."""
-
-    text: str
-    """The latest wording, without time and category."""
-    times: Count
-
-
-def recurring(learnings: Sequence[str], agents_md: str) -> tuple[Recurring, ...]:
-    """Return the repeated learnings that are not in AGENTS.md yet, the most frequent first."""
-    groups: list[tuple[frozenset[str], list[str]]] = []
-    for line in learnings:
-        text = _STAMP.sub("", line).strip()
-        words = words_of(text)
-        group = next((texts for known, texts in groups if _alike(known, words)), None)
-        if group is not None:
-            group.append(text)
-        elif words:
-            groups.append((words, [text]))
-    lines = [words_of(line) for line in agents_md.splitlines()]
-    found = (
-        Recurring(text=texts[-1], times=len(texts))
-        for words, texts in groups
-        if len(texts) >= RECURS
-        and not any(len(words & line) >= _KNOWN * len(words) for line in lines)
-    )
-    return tuple(sorted(found, key=lambda one: -one.times))
-
-
-def times_learned(learnings: Sequence[str], text: str) -> int:
-    words = words_of(text)
-    return sum(_alike(words, words_of(_STAMP.sub("", line))) for line in learnings)
-
-
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(one) and len(one & other) >= _ALIKE * len(one | other)
-
-
 def words_of(*texts: str) -> frozenset[str]:
     found = (match.group().casefold() for text in texts for match in _WORD.finditer(text))
     return frozenset(found) - _COMMON_WORDS

@@ -246,7 +246,7 @@ class WorkSupervisor(SessionSupervisor):
 
     async def _learn(self, given: rt.ToolInput) -> ToolAnswer:
         assert isinstance(given, rt.Learning)
-        return await record_learning(self._run, given, may_edit=False)
+        return await record_learning(self._run, given)
 
     async def _summarize_plan(self, _: rt.ToolInput) -> ToolAnswer:
         return rt.plan_summary(self._run.docs.plan)

@@ -188,7 +188,7 @@ class TaskSupervisor(SessionSupervisor):
             case rt.Block():
                 acting = self._block(given)
             case rt.Learning():
-                acting = record_learning(self._run, given, may_edit=True)
+                acting = record_learning(self._run, given)
             case rt.NewTask():
                 acting = self._add_task(given)
             case rt.Memory():
