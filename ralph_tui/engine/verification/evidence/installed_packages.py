@@ -99,23 +99,14 @@ def _files(unit: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _identity(unit: Path) -> str:
-    """Return two digests: of everything but the time of the last change, and of that time, unless a file has several links.
-
-    The installer of another project links to the same file, which is such a change.
-    """
-    content, changed, shared = hashlib.sha256(), hashlib.sha256(), False
+    """Return a digest of what the files are. The time of the last change counts unless other projects may link to the same file."""
+    found = hashlib.sha256()
     for path, info in sorted(_files(unit)):
         target = os.readlink(path) if stat.S_ISLNK(info.st_mode) else ""  # noqa: PTH115 - called for every file
-        about = (path, info.st_mode, info.st_size, info.st_mtime_ns, info.st_ino, target)
-        content.update(repr(about).encode())
-        changed.update(str(info.st_ctime_ns).encode())
-        shared = shared or info.st_nlink > 1
-    return f"{content.hexdigest()[:16]}:{'' if shared else changed.hexdigest()[:16]}"
-
-
-def _same(before: str, now: str) -> bool:
-    (content, changed), (content_now, changed_now) = before.split(":"), now.split(":")
-    return content == content_now and (not changed or not changed_now or changed == changed_now)
+        changed = info.st_ctime_ns if info.st_nlink == 1 else 0
+        about = (path, info.st_mode, info.st_size, info.st_mtime_ns, info.st_ino, target, changed)
+        found.update(repr(about).encode())
+    return found.hexdigest()[:32]
 
 
 def changed_packages(
@@ -135,7 +126,7 @@ def changed_packages(
     for unit in sorted(now.keys() - {*outside}):
         before = known.get(unit)
         fault = "is not as it was installed" if before else _unexplained(unit, known)
-        if not fault or (before and _same(before, now[unit])):
+        if not fault or before == now[unit]:
             continue
         match = _IN_VENV.fullmatch(unit)
         venv = match[1] if match else ""
@@ -178,7 +169,7 @@ def _records(
     for record in (root / venv).glob("lib/python*/site-packages/*.dist-info/RECORD"):
         unit = os.path.relpath(record.parent, root)
         own = f'"file://{root}' in read_start(record.with_name("direct_url.json"))
-        if own or unit not in known or _same(known[unit], now.get(unit, ":")):
+        if own or known.get(unit, now.get(unit)) == now.get(unit):
             for row in csv.reader(read_start(record).splitlines()):
                 path = os.path.normpath(record.parent.parent / (row or [""])[0])
                 free = "/__editable__" in path or path.endswith(".pth") or "/bin/" in path
