@@ -213,7 +213,7 @@ def circumstances(store: SnapshotStore, settings: str, commands: Sequence[str], 
     tools = {
         words[0]: shutil.which(words[0], path=path)
         for command in commands
-        for _, words in placed_programs(command)
+        for _, words, _ in placed_programs(command)
         if words
     }
     below = (one for one in ignored if one.rpartition("/")[2] in _INSTALLED)
@@ -406,7 +406,7 @@ def _missing_dependencies(
     command: str, output: str, root: Path, *, some_pass: bool
 ) -> Obstacle | None:
     named = {*_MISSING_NODE_MODULE.findall(output), *_MISSING_TOOL[0].findall(output)}
-    for place, words in placed_programs(command):
+    for place, words, _ in placed_programs(command):
         files = DirectoryFiles(root / place)
         inner = files.inner() if "workspaces" in (read_package(files) or {}) else ()
         declared = {one: _declared(files.below(one)) for one in (".", *inner)}

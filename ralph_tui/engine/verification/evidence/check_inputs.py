@@ -12,13 +12,12 @@ from ralph_tui.engine.verification.detection.python_declarations import read_sta
 from ralph_tui.engine.verification.evidence.classify import is_named, lints, names_check
 from ralph_tui.engine.verification.evidence.runners import (
     package_scripts,
-    piped_words,
     placed_programs,
     recognized_runners,
 )
 
 INTERPRETERS = re.compile(
-    r"(python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|(ba|da|z|k|fi)?sh|source|\."
+    r"(python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|(ba|da|z|k|fi)?sh|source|\.|\0"
 )
 _STEERING = re.compile(
     r"-[cp]|--[\w-]*(?:conf|rc|rule|ignore|baseline|project|setting|plugin)[\w-]*"
@@ -45,9 +44,8 @@ class CheckInputs:
         self._root, self._task_text = root, task_text
         self.named: dict[str, None] = {}
         for command in commands:
-            self._piped = piped_words(command)
             read: dict[str, None] = {}
-            for place, program in placed_programs(command):
+            for place, program, self._judged in placed_programs(command):
                 self._add_program(place, program)
                 words = _WORD.findall(" ".join(program[:_MOST_WORDS]))
                 read |= dict.fromkeys(path for word in words if (path := self._path(place, word)))
@@ -71,8 +69,7 @@ class CheckInputs:
             lines = tuple(self._started_by(place, program))
             tests = any(recognized_runners(line, self._root / where) for where, line in lines)
             for where, line in lines:
-                for here, words in placed_programs(line, where):
-                    self._piped = piped_words(line)
+                for here, words, self._judged in placed_programs(line, where):
                     self._add_program(here, words, depth + 1, beside_runner=tests)
 
     def _add_read(self, paths: Sequence[str]) -> None:
@@ -84,7 +81,7 @@ class CheckInputs:
                 self.named[path] = None
 
     def _add_words(self, place: str, program: tuple[str, ...], *, inside: bool) -> None:
-        judged = not inside and not self._piped.isdisjoint(program)  # by what reads its output
+        judged = self._judged and not inside
         runs = INTERPRETERS.fullmatch(PurePosixPath(program[0]).name) is not None
         module = program.index("-m") if "-m" in program else len(program)  # it reads the rest
         name = "".join(program[module + 1 : module + 2]).replace(".", "/")
@@ -158,7 +155,7 @@ def _recipes_run(
 
 def targets_exist(root: Path, command: str) -> bool:
     """Return whether a file has the name of a target that a command makes, so that make may do nothing. Blocks."""
-    for place, program in placed_programs(command):
+    for place, program, _ in placed_programs(command):
         where, text = _recipe_file(root, place, program)
         phony = {one for names in _PHONY.findall(text) for one in names.split()}
         for target, _ in _recipes_run(text, program) if text else ():

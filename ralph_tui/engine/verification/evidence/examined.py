@@ -221,13 +221,13 @@ _READING = frozenset({"cd", "grep", "ls", "test", "["})
 
 def is_linter(command: str) -> bool:
     """Return whether a check looks at sources without running tests, so that tests are its subject, too."""
-    found = [one for _, one in placed_programs(command) if one and one[0] not in _READING]
+    found = [one for _, one, _ in placed_programs(command) if one and one[0] not in _READING]
     return bool(found) and all(map(lints, found))
 
 
 def only_reads(command: str) -> bool:
     """Return whether a check only looks for files and for texts in them."""
-    return all(one and one[0] in _READING for _, one in placed_programs(command))
+    return all(one and one[0] in _READING for _, one, _ in placed_programs(command))
 
 
 def starts_product(command: str, tools: Container[str]) -> bool:
@@ -235,7 +235,7 @@ def starts_product(command: str, tools: Container[str]) -> bool:
 
     The program is the project's own, or a source or module for an interpreter, or one of the `tools` that run its checks.
     """
-    programs = [one for _, one in placed_programs(command)]
+    programs = [one for _, one, _ in placed_programs(command)]
     words = programs[0] if len(programs) == 1 else ()
     if len(words) < 2 or is_linter(command) or only_reads(command):
         return False

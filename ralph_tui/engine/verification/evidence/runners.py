@@ -1,6 +1,5 @@
 """Recognize the test runners that a check starts, and make them write reports for ralph."""
 
-import contextlib
 import os
 import re
 import shlex
@@ -12,6 +11,8 @@ from ralph_tui.domain.base import Model
 from ralph_tui.domain.verification.verification import RunnerKind
 from ralph_tui.engine.verification.detection.project_checks import read_package
 from ralph_tui.engine.verification.detection.python_declarations import DirectoryFiles, table
+from ralph_tui.guard.shell.nodes import Compound, Script, Simple, UnreadableError
+from ralph_tui.guard.shell.parser import read_shell
 
 REPORTERS = Path(__file__).parent / "reporters"
 """The directory of the reporters that test runners load; no agent may write to it."""
@@ -21,7 +22,6 @@ ONLY = "RALPH_TEST_ONLY"
 """The variable that names the tests to run, one a line; pytest's reporter leaves the others out."""
 JEST_REPORT = "jest.json"
 
-_SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "(", ")", "|&", ";;"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 _WRAPPERS = {
@@ -40,7 +40,6 @@ _SCRIPT_NAMES = frozenset({"test", "t", "tst"})
 _ALL_PACKAGES = frozenset({"--workspaces", "-ws", "--recursive", "-r"})
 _MOST_SCRIPTS = 3
 _ASKED = frozenset({RunnerKind.JEST, RunnerKind.VITEST})
-_SHELL_WORDS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{"})
 _SHELL = re.compile(r"(?:ba|da|z|k|fi)?sh")
 _SHELL_TEXT = re.compile(r"-[a-z]*c[a-z]*")
 
@@ -106,7 +105,7 @@ def _with_options(command: str, runners: tuple[RunnerKind, ...], directory: Path
 
 
 def _with_arguments(command: str, arguments: str) -> str:
-    words = [one for _, one in _placed_commands(command) if one[0] != "cd"]
+    words = [one for _, one, _ in _placed_commands(command) if one[0] != "cd"]
     if len(words) != 1:
         return command
     plain = command.rstrip()
@@ -119,63 +118,56 @@ def _with_arguments(command: str, arguments: str) -> str:
 def recognized_runners(command: str, root: Path) -> tuple[RunnerKind, ...]:
     """Return the runners that a command starts directly or through a package script."""
     started = _placed_commands(command)
-    found = (_runner(words) or _script_runner(words, root, place) for place, words in started)
+    found = (_runner(words) or _script_runner(words, root, place) for place, words, _ in started)
     return tuple(dict.fromkeys(filter(None, found)))
 
 
-def placed_programs(command: str, place: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each program that a command starts, also inside `sh -c`, with the directory it runs in."""
-    for directory, words in _placed_commands(command, place):
-        left = list(words)
-        while left and left[0] in _SHELL_WORDS:
-            left = left[1:]
-        left = _unwrapped(left)
-        yield directory, tuple(left)
+def placed_programs(
+    command: str, place: str = "", *, judged: bool = False
+) -> Iterator[tuple[str, tuple[str, ...], bool]]:
+    """Yield each program that a command starts, also inside `sh -c`.
+
+    Each comes with the directory it runs in, and with whether another program reads its output and so judges it.
+
+    Args:
+        place: The directory of the command, relative to the project.
+    """
+    for directory, words, read in _placed_commands(command, place, judged=judged):
+        left = _unwrapped(words)
+        yield directory, tuple(left), read
         shell = bool(left) and _SHELL.fullmatch(PurePosixPath(left[0]).name) is not None
         texts = (text for option, text in pairwise(left) if _SHELL_TEXT.fullmatch(option))
         if shell and (text := next(texts, "")):
-            yield from placed_programs(text, directory)
+            yield from placed_programs(text, directory, judged=read)
 
 
-def piped_words(command: str) -> frozenset[str]:
-    """Return the words of programs whose output another program reads, which decides about it."""
-    words: set[str] = set()
-    found: set[str] = set()
-    for part in _parts(command):
-        if part in _SEPARATORS:
-            found |= words if part in {"|", "|&"} else set()
-            words = set()
-        else:
-            words.add(part)
-    return frozenset(found)
+_Placed = Iterator[tuple[str, list[str], bool]]
 
 
-def _parts(command: str) -> list[str]:
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-    lexer.commenters = ""
-    lexer.whitespace_split = True  # otherwise `npm run test:unit` has five words
-    parts: list[str] = []
-    with contextlib.suppress(ValueError):  # an open quote: what comes before it counts
-        parts.extend(lexer)
-    return parts
+def _placed_commands(command: str, place: str = "", *, judged: bool = False) -> _Placed:
+    try:
+        yield from _commands(read_shell(command), place, judged=judged)
+    except (UnreadableError, RecursionError):  # such as a recipe for make
+        yield place, command.split(), judged
 
 
-def _placed_commands(command: str, place: str = "") -> Iterator[tuple[str, list[str]]]:
-    words: list[str] = []
-    here, outer = place, list[str]()
-    for part in (*_parts(command), ";"):
-        if part not in _SEPARATORS:
-            words.append(part)
-            continue
-        if words:
-            yield here, words
-        if words[:1] == ["cd"] and len(words) > 1:
-            here = os.path.normpath(str(PurePosixPath(here, words[-1])))
-        words = []
-        if part == "(":
-            outer.append(here)
-        elif part == ")" and outer:
-            here = outer.pop()
+def _commands(script: Script, place: str, *, judged: bool) -> _Placed:
+    for pipeline in script.pipelines:
+        for number, stage in enumerate(pipeline.stages, 1):
+            read = judged or number < len(pipeline.stages)
+            written = [*stage.words, *(one.target for one in stage.redirects)]
+            inner = [script for word in written for script in word.scripts]
+            if isinstance(stage, Compound):
+                for body in stage.bodies:
+                    yield from _commands(body, place, judged=read)
+            else:
+                inner += [script for one in stage.assignments for script in one.value.scripts]
+            for script_inside in inner:
+                yield from _commands(script_inside, place, judged=True)
+            if isinstance(stage, Simple) and stage.words:
+                yield place, [one.text for one in written], read
+                if stage.values[:1] == ("cd",) and stage.words[1:]:
+                    place = os.path.normpath(str(PurePosixPath(place, stage.values[-1])))
 
 
 def _unwrapped(words: list[str]) -> list[str]:
@@ -236,7 +228,9 @@ def _script_runner(words: list[str], root: Path, place: str, depth: int = 0) -> 
     lines = [line for script in scripts if len(script) == 1 for line in script]
     if len(scripts) == len(lines) == 1 and (found := _runner(lines[0][1])):
         return found
-    inner = (_runner(line) or _script_runner(line, root, here, depth + 1) for here, line in lines)
+    inner = (
+        _runner(line) or _script_runner(line, root, here, depth + 1) for here, line, _ in lines
+    )
     return RunnerKind.NODE if depth < _MOST_SCRIPTS and RunnerKind.NODE in inner else None
 
 
