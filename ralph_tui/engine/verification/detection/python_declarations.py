@@ -1,6 +1,5 @@
 """Find where a Python project declares its tools, and the command that runs a tool from there."""
 
-import configparser
 import os
 import re
 import shlex
@@ -115,6 +114,7 @@ _PREFERRED_GROUPS = ("test", "tests", "testing", "dev", "develop", "development"
 _REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.txt", re.IGNORECASE)
 _NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_TOX_LIST = re.compile(r"^(deps|extras)[ \t]*=(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
 _NEEDED = re.compile(r"install_requires|ext_modules|setup_requires|package_dir")
 
 
@@ -145,16 +145,6 @@ def read_toml(text: str) -> dict[str, object] | None:
         return None
 
 
-def read_ini(text: str) -> configparser.RawConfigParser:
-    """Return a parsed ini file, empty if it is invalid."""
-    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
-    try:
-        parser.read_string(text)
-    except configparser.Error:
-        return configparser.RawConfigParser()
-    return parser
-
-
 class PythonProject:
     """A project's Python configuration, from its files. Each file is read once."""
 
@@ -169,10 +159,6 @@ class PythonProject:
     @cached_property
     def broken(self) -> bool:
         return PYPROJECT in self.names and read_toml(self.files.read(PYPROJECT)) is None
-
-    @cached_property
-    def setup_cfg(self) -> configparser.RawConfigParser:
-        return read_ini(self.files.read("setup.cfg"))
 
     @cached_property
     def manager(self) -> PythonManager:
@@ -210,7 +196,7 @@ class PythonProject:
             return ISOLATED
         installable = (
             "setup.py" in self.names
-            or self.setup_cfg.has_section("metadata")
+            or "[metadata]" in self.files.read("setup.cfg")
             or "build-system" in self.pyproject
         )
         if installable:
@@ -233,8 +219,7 @@ class PythonProject:
         declared = (
             project.get("dependencies"),
             "dependencies" in str(project.get("dynamic")),
-            self.setup_cfg.has_option("options", "install_requires"),
-            _NEEDED.search(self.files.read("setup.py")),
+            _NEEDED.search(self.files.read("setup.py") + self.files.read("setup.cfg")),
             not project and any(_REQUIREMENTS.fullmatch(name) for name in self.names),
             self.names & files,
         )
@@ -270,11 +255,14 @@ class PythonProject:
         return self.run if self.run.startswith("uv run") else ISOLATED
 
     def _tox_places(self) -> Iterator[ToolPlace]:
-        ini = read_ini(self.files.read("tox.ini"))
-        listed = (ini.get("testenv", "deps", fallback="") or "").splitlines()
-        found = (one.partition("#")[0].strip() for one in listed)
+        lists = dict(
+            _TOX_LIST.findall(
+                self.files.read("tox.ini").partition("[testenv]\n")[2].partition("\n[")[0]
+            )
+        )
+        found = (one.partition("#")[0].strip() for one in lists.get("deps", "").splitlines())
         plain = [one for one in found if _NAME.match(one) and not set(one).intersection("{:")]
-        extras = (ini.get("testenv", "extras", fallback="") or "").replace(",", " ").split()
+        extras = lists.get("extras", "").replace(",", " ").split()
         known = table(self.pyproject, "project", "optional-dependencies").keys()
         needs = "".join(f" --extra {one}" for one in extras if one in known)
         needs += "".join(f" --with {shlex.quote(one)}" for one in plain)
