@@ -113,67 +113,35 @@ def _merged(one: TestReport, other: TestReport) -> TestReport:
 
 
 def _from_lines(lines: list[_Line]) -> TestReport:
-    by_kind: dict[str, list[_Line]] = {}
-    for line in lines:
-        by_kind.setdefault(str(line.get("kind")), []).append(line)
-    name = _text(by_kind, "runner", "runner")
-    runner = RunnerKind(name) if name in set(RunnerKind) else RunnerKind.PYTEST
-    outcomes = _outcomes(by_kind)
-    collected = [str(name) for line in by_kind.get("collected", []) for name in _list(line, "ids")]
+    def of_kind(kind: str) -> list[_Line]:
+        return [line for line in lines if line.get("kind") == kind]
+
+    def named(kind: str) -> list[str]:
+        return [str(name) for line in of_kind(kind) for name in _list(line, "ids")]
+
+    start: _Line = next(iter(of_kind("start")), {})
+    runner = RunnerKind.NODE if start.get("runner") == RunnerKind.NODE else RunnerKind.PYTEST
+    outcomes = {str(line.get("id")): str(line.get("outcome")) for line in of_kind("test")}
+    ends = [line.get("status") for line in of_kind("end")]
+    failed = any(status != 0 for status in ends)
+    found: tuple[str, ...] = ()
+    if not ends:
+        found = (f"{runner} ended before its closing summary",)
+    elif not failed and (left := [name for name in named("collected") if name not in outcomes]):
+        what = f"{len(left)} of the collected tests never finished, such as {left[0]}"
+        found = (f"{what}: {runner} ended early",)
     return TestReport(
-        runners=() if _text(by_kind, "start", "worker") else (runner,),
+        runners=() if start.get("worker") else (runner,),
         outcomes=outcomes,
-        deselected=sum(len(_list(line, "ids")) for line in by_kind.get("deselected", [])),
-        faults=tuple(_faults(by_kind, runner, [n for n in collected if n not in outcomes])),
-        failing_exit=any(line.get("status") not in (0, -1) for line in by_kind.get("end", [])),
+        deselected=len(named("deselected")),
+        faults=found,
+        failing_exit=failed,
     )
-
-
-def _text(by_kind: Mapping[str, list[_Line]], kind: str, name: str) -> str:
-    return next((str(line.get(name, "")) for line in by_kind.get(kind, [])), "")
 
 
 def _list(line: _Line, name: str) -> list[JsonValue]:
     value = line.get(name)
     return value if isinstance(value, list) else []
-
-
-def _outcomes(by_kind: Mapping[str, list[_Line]]) -> dict[str, str]:
-    outcomes: dict[str, str] = {}
-    for line in by_kind.get("test", []):
-        name, outcome = str(line.get("id")), str(line.get("outcome"))
-        if outcome not in ("passed", "failed", "skipped"):
-            continue  # another outcome, such as "rerun"
-        if line.get("xfail"):
-            outcome = {"skipped": "xfailed", "passed": "xpassed"}.get(outcome, outcome)
-        if line.get("when") == "teardown" and outcome != "failed":
-            continue
-        outcomes[name] = outcome
-    for line in by_kind.get("error", []):
-        outcomes[str(line.get("id"))] = "failed"
-    return outcomes
-
-
-def _faults(
-    by_kind: Mapping[str, list[_Line]], runner: RunnerKind, unfinished: list[str]
-) -> Iterator[str]:
-    ends = by_kind.get("end", [])
-    failed = any(line.get("status") not in (0, -1) for line in ends)
-    if not ends:
-        yield f"{runner.value} ended before its closing summary"
-    elif unfinished and not failed:
-        yield (
-            f"{len(unfinished)} of the collected tests never finished, such as {unfinished[0]}: "
-            f"{runner.value} ended early"
-        )
-    for line in by_kind.get("test", []) if runner is RunnerKind.NODE else []:
-        file, _, name = str(line.get("id")).partition("::")
-        if (
-            line.get("outcome") == "passed"
-            and Path(name).name == Path(file).name
-            and "node:test" in _text_of(Path(file))
-        ):
-            yield f"{Path(file).name} ended before its tests"
 
 
 # Reports in the runner's own format.

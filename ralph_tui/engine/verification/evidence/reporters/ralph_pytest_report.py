@@ -25,7 +25,6 @@ class _Reporter:
         name = f"{self._pid}-{os.urandom(4).hex()}.jsonl"
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
         self._file = os.open(str(Path(directory, name)), flags, 0o600)
-        self._write(kind="runner", runner="pytest")
 
     def _write(self, **line: object) -> None:
         """Add a line, unless this is a forked child; outcomes are written in batches, all other lines at once."""
@@ -39,7 +38,7 @@ class _Reporter:
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: Any) -> None:
         self._worker = getattr(config, "workerinput", {}).get("workerid", "")  # pytest-xdist's
-        self._write(kind="start", worker=self._worker)
+        self._write(kind="start", runner="pytest", worker=self._worker)
         if self._worker or not config.pluginmanager.hasplugin("dsession"):
             os.environ.pop(_DIRECTORY, None)  # a pytest started by a test must not report
 
@@ -53,7 +52,7 @@ class _Reporter:
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed and not self._worker:
-            self._write(kind="error", id=report.nodeid or ".")
+            self._write(kind="test", id=report.nodeid or ".", outcome="failed")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: Any) -> None:
@@ -62,13 +61,13 @@ class _Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if self._worker:
-            return
-        if report.when == "call" or report.outcome != "passed":
-            self._write(
-                kind="test", id=report.nodeid, when=report.when, outcome=report.outcome,
-                xfail=hasattr(report, "wasxfail"),
-            )  # fmt: skip
+        outcome = report.outcome
+        if hasattr(report, "wasxfail"):
+            outcome = {"skipped": "xfailed", "passed": "xpassed"}.get(outcome, outcome)
+        ends = report.when == "call" or (report.when == "setup" and outcome != "passed")
+        known = outcome != "rerun" and (ends or outcome == "failed")
+        if known and not self._worker:
+            self._write(kind="test", id=report.nodeid, outcome=outcome)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: Any) -> Iterator[None]:
