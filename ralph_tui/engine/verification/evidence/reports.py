@@ -4,14 +4,14 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import Field, JsonValue
 
 from ralph_tui.domain.base import Model
-from ralph_tui.domain.formatting import plural
+from ralph_tui.domain.formatting import plural, shortlist
 from ralph_tui.domain.verification.verification import RunnerKind, TestCounts
 from ralph_tui.engine.verification.evidence.runners import JEST_REPORT
 
@@ -275,32 +275,19 @@ def _result_faults(report: TestReport) -> Iterator[str]:
 
 def weaknesses(before: Mapping[str, str], now: TestReport) -> tuple[str, ...]:
     """Return how a run proves less than an earlier one."""
-    found = list(_weaker_outcomes(before, now.outcomes))
-    ran_before = sum(outcome in _RAN for outcome in before.values())
-    ran_now = now.counts.run
-    known = [name for name in before if now.outcomes.get(name) in _WEAK]
-    fewer = ran_before - ran_now - len([n for n in known if before[n] in _RAN])
-    if fewer > 0:
-        gone = [
-            name for name, outcome in before.items() if outcome in _RAN and name not in now.outcomes
-        ]
-        found.append(f"{_tests(tuple(gone) or ('?',) * fewer)} no longer ran")
-    elif now.deselected and any(n not in now.outcomes for n in before):
+    found = []
+    for outcome, words in _WEAK.items():
+        weak = [n for n, o in before.items() if o not in _WEAK and now.outcomes.get(n) == outcome]
+        if weak:
+            found.append(f"{_tests(weak)} {'is' if len(weak) == 1 else 'are'} {words} now")
+    ran = [name for name, outcome in before.items() if outcome in _RAN]
+    if len(ran) > now.counts.run + sum(now.outcomes.get(name) in _WEAK for name in ran):
+        gone = [name for name in ran if name not in now.outcomes]
+        found.append(f"{_tests(gone)} no longer ran")
+    elif now.deselected and any(name not in now.outcomes for name in before):
         found.append(f"{now.deselected} more tests were deselected than before")
     return tuple(found)
 
 
-def _weaker_outcomes(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-    for outcome, words in _WEAK.items():
-        names = tuple(
-            name for name, then in before.items() if then not in _WEAK and now.get(name) == outcome
-        )
-        if names:
-            yield f"{_tests(names)} {'is' if len(names) == 1 else 'are'} {words} now"
-
-
-def _tests(names: tuple[str, ...]) -> str:
-    shown = ", ".join(name for name in names[:_NAMED] if name != "?")
-    more = ", …" if len(names) > _NAMED else ""
-    number = plural(len(names), "test")
-    return f"{number} ({shown}{more})" if shown else number
+def _tests(names: Sequence[str]) -> str:
+    return f"{plural(len(names), 'test')} ({shortlist(names, _NAMED)})"
