@@ -91,10 +91,9 @@ def test_a_time_that_is_set_back_does_not_hide_a_change(tmp_path: Path) -> None:
 
 def test_a_link_of_another_project_to_a_shared_file_is_no_change(tmp_path: Path) -> None:
     write(tmp_path, FILES)
-    file = tmp_path / "web/node_modules/@x/y/index.js"
-    (tmp_path / "cache").hardlink_to(file)
+    (tmp_path / "a").hardlink_to(file := tmp_path / "web/node_modules/@x/y/index.js")
     known = installed(tmp_path, TOPS)
-    (tmp_path / "elsewhere").hardlink_to(file)
+    (tmp_path / "b").hardlink_to(file)
     assert changed_packages(tmp_path, known, installed(tmp_path, TOPS)) == ()
 
 

@@ -10,11 +10,7 @@ import yaml
 
 from ralph_tui.domain.verification.verification import RunnerKind, TestCounts
 from ralph_tui.engine.verification.check_command import run_command
-from ralph_tui.engine.verification.evidence.reports import (
-    TestReport,
-    read_reports,
-    weaknesses,
-)
+from ralph_tui.engine.verification.evidence.reports import TestReport, read_reports, weaknesses
 from ralph_tui.engine.verification.evidence.runners import (
     join_environments,
     recognized_runners,
