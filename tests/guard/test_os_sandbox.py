@@ -72,7 +72,8 @@ sys.exit(subprocess.call([*prefix, "test", "-f", ralph_tui.__file__]))
     for name in ("project", "scratch"):
         (tmp_path / name).mkdir()
     words = [sys.executable, "-c", script, str(tmp_path / "project"), str(tmp_path / "scratch")]
-    assert subprocess.run(words, cwd=tmp_path, check=False).returncode == 0
+    environ = {**os.environ, "PATH": f"/{'x' * 300}:{os.environ['PATH']}"}  # as one that is closed
+    assert subprocess.run(words, cwd=tmp_path, env=environ, check=False).returncode == 0
 
 
 def test_a_home_that_cannot_be_written_is_left_as_it_is(tmp_path: Path) -> None:

@@ -371,7 +371,7 @@ def _probe_chain(path: Path) -> str:
 
 def _wait_for_socket(path: Path, listening: "subprocess.Popen[bytes]") -> bool:
     deadline = time.monotonic() + _PROBE_SECONDS
-    while not path.exists():
+    while not os.path.exists(path):  # noqa: PTH110 - pathlib raises
         if listening.poll() is not None or time.monotonic() > deadline:
             return False
         time.sleep(0.001)
@@ -425,5 +425,5 @@ def _probe_inside(path: Path, word: str) -> str:
 
 def _resolved_existing(paths: list[Path]) -> tuple[str, ...]:
     """Resolve the paths that exist, because a rule for a symlink would not cover its target."""
-    found = (os.path.realpath(path) for path in paths if path.exists())
+    found = (os.path.realpath(path) for path in paths if os.path.exists(path))  # noqa: PTH110 - pathlib raises
     return tuple(dict.fromkeys(found))
