@@ -64,6 +64,7 @@ def test_an_undone_task_has_all_its_attempts_and_iterations_again(root: Path) ->
     undone = task_of(root, "a")
     assert (undone.retry_count, undone.iterations, undone.review_rejections) == (0, 0, 0)
     assert store.outcomes("pytest") is None, "its tests are not missed"
+    assert "is undone already" in inside("undo", "a", "--yes", cwd=root).stderr
 
 
 def test_a_task_that_is_called_like_an_iteration_is_meant_first(root: Path) -> None:

@@ -256,6 +256,8 @@ def _chosen(
 def _undo_hint(points: Sequence[Point], task: Task | None = None) -> str:
     if task is not None and task.commit is not None and task.commit.hash:
         return f"To undo its commit, run `git revert {task.commit.hash[:10]}`."
+    if task is not None and task.status is TaskStatus.PENDING and not task.iterations:
+        return "No iteration has worked on it, or its work is undone already."
     ids = list(dict.fromkeys(point.task_id for point in reversed(points)))
     if not ids:
         return "Ralph keeps snapshots of every iteration from now on."
