@@ -223,6 +223,7 @@ _PYTEST = re.compile(r"^(?:async )?def test_|^class Test\w*(?:\(\))?:", re.MULTI
 _NODE_TEST_FILE = re.compile(r".*[.-]test\.[cm]?[jt]s|test[.-].*\.[cm]?js|test\.[cm]?js")
 _NODE_TEST = re.compile(r"""["']node:test["']""")
 _TSC = {"npm": "npx --no-install", "pnpm": "pnpm exec", "yarn": "yarn exec", "bun": "bun x"}
+_TESTS_IN = ("tests", "test", ".", "src")
 MOST_READ = 40
 _TEST_PATHS = re.compile(r"^testpaths\s*=((?:[^\n\]]|\n(?=[ \t\]]))*)", re.MULTILINE)
 
@@ -417,11 +418,11 @@ def _undeclared_tests(project: PythonProject) -> Iterator[CheckCommand]:
         yield tests(f"{project.python} manage.py test", "django", "manage.py")
     # Functions, and classes without a base, are found by pytest only.
     inner = (f"{top}/{name}" for top in ("tests", "test") for name in files.names(top))
-    for directory in ("tests", "test", ".", *(name for name in inner if "." not in name)):
+    for directory in (*_TESTS_IN, *(name for name in inner if "." not in name)):
         if found := _file_with(_PYTEST, _PYTHON_TEST_FILE, files, directory):
             conda = "environment.yml" in project.names
             yield tests("python -m pytest" if conda else pytest, "pytest", found)
-    for directory in ("tests", "test", "."):
+    for directory in _TESTS_IN:
         if found := _file_with(_UNITTEST, _PYTHON_TEST_FILE, files, directory):
             package = directory == "." or "__init__.py" in files.names(directory)
             below = "" if package else f" discover -s {directory}"
