@@ -163,7 +163,7 @@ _BY_MANIFEST = (
     ("*.gradle* pom.xml", CheckKind.TESTS, "./gradlew test", "gradlew"),
     ("*.gradle* pom.xml", CheckKind.TESTS, "gradle test", ""),
     ("build.sbt", CheckKind.TESTS, "sbt test", ""),
-    ("*.sln* *.[cf]sproj", CheckKind.TESTS, "dotnet test", ""),
+    ("*.sln* *.[cf]sproj", CheckKind.TESTS, "dotnet test", "*.sln*:sproj *.[cf]sproj"),
     ("deno.json*", CheckKind.TESTS, "deno test", ""),
     ("pubspec.yaml", CheckKind.TESTS, "dart test", "test"),
     ("stack.yaml", CheckKind.TESTS, "stack test", ""),
