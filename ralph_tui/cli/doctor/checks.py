@@ -331,7 +331,10 @@ def try_checks_of(root: Path) -> Iterator[Finding]:
         yield replace(found[commands[0]], text=f"{names}{text}")
     if made := sorted(tried.gate.base.made_by_checks.paths | tried.gate.base.made_by_checks.locks):
         text = f"the checks wrote {shortlist(made, 3)} in the project"
-        advice = "Commit them, delete them or add them to .gitignore: a run that commits needs a clean start."
+        lock = "Commit lock files. " if tried.gate.base.made_by_checks.locks else ""
+        advice = (
+            f"{lock}Add them to .gitignore or delete them: a run that commits needs a clean start."
+        )
         yield Finding("made", ok=False, text=text, advice=advice, needed=False)
 
 

@@ -359,7 +359,9 @@ def cannot_start(
     found = found or _missing_program(code, output, root, planned, setting)
     if found is None and not any(one == "failed" for one in examined.outcomes.values()):
         found = _not_prepared(command, output, root)
-    if not (found or examined.counts or planned is not None) and recognized_runners(command, root):
+    says_why = any(map(_SAYS_WHY.search, output.splitlines()))
+    ran = examined.outcomes if says_why else examined.counts
+    if not (found or ran or planned is not None) and recognized_runners(command, root):
         found = Obstacle(
             reason=f"no test ran, and the status is {code}: {telling_line(output)}",
             hint=f"Mend that, or have ralph do it: ralph until {shlex.quote(command)}",

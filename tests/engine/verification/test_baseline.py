@@ -7,7 +7,12 @@ import yaml
 
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind, ProjectChecks
-from ralph_tui.domain.verification.verification import GateResult, Receipt, ReceiptStatus
+from ralph_tui.domain.verification.verification import (
+    GateResult,
+    Receipt,
+    ReceiptStatus,
+    TestCounts,
+)
 from ralph_tui.engine.control.undo import snapshots_of
 from ralph_tui.engine.verification.baseline import (
     Baseline,
@@ -59,7 +64,9 @@ def with_output(line: Line, root: Path) -> str:
 def starting(line: Line, root: Path) -> str:
     status, _, command = line.rest.partition(" ")
     planned = PLAN if line.sign == "own" else None
-    found = cannot_start(command, ended(int(status), line.text), root, planned=planned)
+    counts = TestCounts() if line.sign == "reported" else None
+    one = ended(int(status), line.text).model_copy(update={"counts": counts})
+    found = cannot_start(command, one, root, planned=planned)
     return f"cannot start: {found.reason}. {found.hint}".rstrip() if found else "red"
 
 
@@ -69,6 +76,7 @@ VERBS: dict[str, Verb] = {
     "prints": with_output,
     "own": starting,
     "project": starting,
+    "reported": starting,
 }
 
 
