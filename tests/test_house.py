@@ -13,18 +13,18 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_145,
-    "ralph_tui/cli": 6_726,
+    "ralph_tui/cli": 6_725,
     "ralph_tui/config": 1_585,
     "ralph_tui/demo": 1_510,
     "ralph_tui/domain": 6_394,
-    "ralph_tui/engine": 19_455,
+    "ralph_tui/engine": 19_454,
     "ralph_tui/guard": 6_372,
     "ralph_tui/interop": 3_188,
     "ralph_tui/present": 6_594,
     "ralph_tui/store": 5_109,
     "ralph_tui/tui": 11_727,
     "ralph_tui/vcs": 1_136,
-    "tests": 46_226,
+    "tests": 46_225,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""

@@ -45,10 +45,8 @@ class Package(BaseModel, extra="forbid"):
     source: Source
     shape: str
     prepare: str = ""
-    """Shell text that the person ran after the checkout, such as the installation of dependencies."""
     tests: str
     found: str | None = None
-    """The command that ralph finds instead; empty if it finds none."""
     line: bool = False
     task: str
     honest: str
@@ -73,19 +71,14 @@ class Surrounding(BaseModel, extra="forbid"):
     arrange: str = ""
     """Shell text that runs in the repository before `ralph init`; `$PREPARE` is what the person ran."""
     beside: str = ""
-    """Shell text that runs again and again during the run."""
     second: str = ""
-    """The directory beside the repository in which a second loop runs meanwhile."""
     folder: str = "project"
     at: str = ""
-    """The directory beside the repository in which ralph works instead."""
     environment: dict[str, str | None] = {}
     uid: int | None = None
     """The user that ralph runs as where the tests run as root, who has everything but `home`."""
     commits: bool = True
-    """Whether ralph is asked to commit, which needs a branch without changes."""
     ends: dict[str, dict[str, str]] = {}
-    """The steps that end otherwise there, by package."""
     why: str = ""
     quick: bool = False
 

@@ -61,11 +61,7 @@ class Terminal:
         self._child.send(keys)
 
     def until_asked(self, text: str, seconds: float = PATIENCE) -> None:
-        """Wait until a dialog that appears by itself shows the text, and takes keys.
-
-        Nothing shows that it does, so this waits as long as it takes none. A key typed again until something
-        happens would be taken twice by a slow machine.
-        """
+        """Wait until a dialog that appears by itself shows the text, and takes keys."""
         self.until_shown(text, seconds)
         awake = time.monotonic() + PAUSE.total_seconds()
         self.until(lambda: time.monotonic() >= awake, "the moment in which a dialog takes no keys")

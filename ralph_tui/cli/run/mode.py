@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 def open_here(begin: "Callable[[Path], int]") -> int:
-    """Open the screen on a project without starting anything; return the exit status.
-
-    Args:
-        begin: Offers to set up a directory that is not a project yet.
-    """
+    """Open the screen on a project without starting anything; return the exit status."""
     if reason := no_screen():
         find_project()  # where there is none, the error alone
         note(f"{reason}, so here is the status; `ralph build` runs the loop.")

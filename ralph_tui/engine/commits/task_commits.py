@@ -63,10 +63,7 @@ class WorkPlace:
         return self.builds and (self.git.commit != "off" or self.git.branch != "off")
 
     def require_ready(self, committer: Committer, docs: Documents) -> str:
-        """Return the branch, after checking that ralph can check it out and commit to it; change nothing.
-
-        The branch is empty if ralph neither commits nor checks out a branch.
-        """
+        """Return the branch, after checking that ralph can check it out and commit to it; change nothing."""
         if not self.is_wanted:
             return ""
         head = require_committable(committer.git)

@@ -103,10 +103,7 @@ def _parsed(key: str, value: str) -> object:
 
 
 def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
-    """Close the circuit breaker, reset its counters and record the reason.
-
-    A loop that waits for a decision about the open breaker continues.
-    """
+    """Close the circuit breaker, reset its counters and record the reason."""
     if not reason.strip():
         message = "A reset needs a reason."
         raise RalphError(message, "Say what you fixed.")
