@@ -100,7 +100,11 @@ def _decision(decision: str, reason: str, **fields: Any) -> HookJSONOutput:
 
 
 class Hooks:
-    """Hook callbacks that ask the current supervisor; a standby session has none yet."""
+    """Hook callbacks that ask the current supervisor; a standby session has none yet.
+
+    The CLI also calls `may_use_tool`: if a hook says `ask`, and for what its own rules never allow unasked, to write below
+    `.git` or `.claude`, or through a symbolic link that leaves the project. A call that the guard denies never gets there.
+    """
 
     def __init__(
         self,

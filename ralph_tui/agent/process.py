@@ -148,7 +148,11 @@ def _end(mark: str) -> None:
 async def continue_when_stopped(
     mark: str, emit: Callable[[ev.Notice], None], give_up: Callable[[str], None]
 ) -> None:
-    """Continue a session's CLI whenever it is stopped, until it exits. Run it as a task."""
+    """Continue a session's CLI whenever it is stopped, until it exits. Run it as a task.
+
+    Args:
+        give_up: Receives the reason if the CLI is stopped too often.
+    """
     import psutil
 
     process = await asyncio.to_thread(_cli_of, mark)

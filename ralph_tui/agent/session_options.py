@@ -77,7 +77,11 @@ def session_options(
     cli_path: Path | None = None,
     plugin: Path | None = None,
 ) -> ClaudeAgentOptions:
-    """Return the options for one session."""
+    """Return the options for one session.
+
+    Args:
+        log: Receives the CLI's stderr line by line; none of it reaches fd 2.
+    """
     # The guard is the PreToolUse hook, and the callback is intentionally only for what the CLI still
     # asks. A warning on fd 2 would garble the screen.
     warnings.filterwarnings("ignore", category=CanUseToolShadowedWarning)

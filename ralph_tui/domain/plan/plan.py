@@ -400,7 +400,13 @@ class TaskLimits(Model):
 def after_iteration(
     task: Task, reason: str, limits: TaskLimits, *, failed: bool, counted: bool = False
 ) -> dict[str, object]:
-    """Return the changes to a task after an iteration that did not complete it: pending again, or blocked."""
+    """Return the changes to a task after an iteration that did not complete it: pending again, or blocked.
+
+    Args:
+        limits: When the loop gives up on the task.
+        failed: Whether the iteration was a failed attempt; a hand-off is not.
+        counted: Whether the failed attempt is already in `retry_count`.
+    """
     attempts = task.retry_count + (failed and not counted)
     iterations = task.iterations + 1
     changes: dict[str, object] = {

@@ -134,7 +134,11 @@ class ProjectChecks(Model):
         return any(line == command or line.startswith(f"{command} ") for command in known)
 
     def exactly(self, line: str) -> str:
-        """Replace `uv run TOOL` at the start of a line with the project's own prefix for the tool."""
+        """Replace `uv run TOOL` at the start of a line with the project's own prefix for the tool.
+
+        If the project has pytest in an extra or a group, plain `uv run pytest` would run whatever pytest
+        is on the PATH.
+        """
         words = line.split(maxsplit=3)
         run = self.tool_runs.get(words[2]) if words[:2] == ["uv", "run"] and words[2:] else None
         return " ".join([run, *words[2:]]) if run else line

@@ -109,7 +109,12 @@ def review_problems(
     read: Callable[[str], str | None],
     task_text: str = "",
 ) -> list[str]:
-    """Return what is wrong with a review, as instructions to the reviewer; an accepted review has no problems."""
+    """Return what is wrong with a review, as instructions to the reviewer; an accepted review has no problems.
+
+    Args:
+        read: Returns the text of a project file by its relative path, or None if there is no such file.
+        task_text: The approved task, which the reasons for changed files of the checks quote.
+    """
     numbers = [verdict.number for verdict in verdicts]
     expected = list(range(1, len(criteria) + 1))
     if sorted(numbers) != expected:

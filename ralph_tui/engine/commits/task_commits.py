@@ -48,7 +48,14 @@ from ralph_tui.vcs.git import Git
 
 @dataclass(frozen=True)
 class WorkPlace:
-    """Determines the branch of a run."""
+    """Determines the branch of a run.
+
+    Attributes:
+        names: Texts to name a new branch after, best first.
+        builds: Whether the run may build tasks; otherwise it changes nothing that could be committed.
+        is_new_request: Whether the run begins with another request than the last one.
+        sandboxed: Whether ralph's commands run in a sandbox.
+    """
 
     git: GitSettings
     names: Sequence[str]
@@ -122,7 +129,12 @@ class WorkPlace:
 def work_place(
     docs: Documents, settings: Settings, root: Path, *, asked: str, builds: bool, sandboxed: bool
 ) -> WorkPlace:
-    """Return the object that determines the branch of a run."""
+    """Return the object that determines the branch of a run.
+
+    Args:
+        asked: The request of a run that runs all phases; empty for a single phase, or to continue.
+        builds: Whether the run may build tasks.
+    """
     is_new = bool(asked) and asked != docs.state.request
     subject = asked if is_new else docs.plan.title or docs.state.request
     return WorkPlace(
@@ -158,7 +170,12 @@ _MAX_TASKS_IN_BODY = 200
 
 @dataclass(frozen=True)
 class HookSandbox:
-    """Where the repository's hooks run."""
+    """Where the repository's hooks run.
+
+    Attributes:
+        environment: Returns the hooks' environment variables.
+        limit_seconds: How long a hook may take.
+    """
 
     sandbox: CommandSandbox
     environment: Callable[[], Mapping[str, str]]

@@ -13,6 +13,9 @@ from ralph_tui.store.text_files import MAX_SPECS, SPEC_BYTES, inside, read_text
 def make_feature(root: Path, name: str, texts: tuple[tuple[str, str], ...] = ()) -> bool:
     """Create a feature with an empty plan and a folder for its specs; return whether it was chosen.
 
+    Args:
+        texts: Further files for the feature's folder, as pairs of name and text.
+
     Raises:
         RalphError: The name is invalid or taken, or a setting is wrong; nothing was created.
     """

@@ -120,7 +120,10 @@ def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
 
 
 def adjust(root: Path, wanted: Adjusted) -> Adjusted:
-    """Change limits or models of the current run; None keeps a value. Return all changes for this run."""
+    """Change limits or models of the current run; None keeps a value. Return all changes for this run.
+
+    Limits apply immediately, a model from the next session on.
+    """
     project = Project(root)
     if LoopLock(project.layout).feature_owner() is None:
         of = f" of {project.layout.feature}" if project.layout.feature else ""

@@ -20,7 +20,14 @@ async def no_background(_: EventSink) -> None: ...
 
 @dataclass(frozen=True)
 class RunServices:
-    """What a face passes to a run."""
+    """What a face passes to a run.
+
+    Attributes:
+        make_agent: Creates the agent; called in a thread, because it imports the SDK.
+        environment: Added to the environment of the agent's tools and of the gate.
+        preflight: Checks the machine before anything is started; raises `RalphError`.
+        beside: Runs concurrently with the loop until the loop ends; may emit events.
+    """
 
     make_agent: "Callable[[], Agent]"
     settings: Settings

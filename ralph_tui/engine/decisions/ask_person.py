@@ -292,6 +292,10 @@ async def decide(
     A decision made while no loop ran (`ralph approve`) is used at once. If the approved content has changed
     since, the person is asked again. A decision about specs, a plan or a result stays on disk until its
     consequence is on disk too; others are cleared here.
+
+    Args:
+        content: Reads the current content that the decision is about.
+        wait: Returns when to check for a decision again; by default, after a change of a document.
     """
     if run.request.assume_yes and kind in (ApprovalKind.SPECS, ApprovalKind.PLAN):
         made = _decision(run, kind)

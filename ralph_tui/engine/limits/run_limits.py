@@ -180,6 +180,9 @@ async def recover_open_breaker(run: RunContext, limit: End | None) -> End | None
     """Return the end of the run, or None when one iteration may run with the breaker half-open.
 
     The person is not asked where no task could be tried.
+
+    Args:
+        limit: The end by another limit, if one is reached; then the person is not asked.
     """
     docs = run.docs
     signal = docs.breaker.tripped()

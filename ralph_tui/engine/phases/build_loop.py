@@ -51,6 +51,10 @@ async def take_baseline(
 
     After an attempt at an open task, a failing check may be that attempt's fault. Then the baseline from
     before the attempt is used, and without one no failure is excused.
+
+    Args:
+        known: Results of checks that need not run again.
+        with_tasks: Whether to run the criteria of the open tasks, too.
     """
     if not run.settings.phases.building.baseline:
         return ""

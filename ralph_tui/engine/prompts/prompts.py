@@ -59,7 +59,11 @@ PLACEHOLDER_LIMIT = 40_000
 
 
 def building_prompt(template: str, parts: PromptParts, *, source: str) -> str:
-    """Return the user message of a building iteration."""
+    """Return the user message of a building iteration.
+
+    Args:
+        template: Text with `{{name}}` placeholders, and optionally an `{{#each}}` block over the criteria.
+    """
     criteria = [criterion_text(c) for c in parts.task.verification_criteria]
     expanded = _EACH.sub(
         lambda m: "".join(m["body"].replace("{{this}}", c) for c in criteria), template

@@ -453,6 +453,9 @@ async def run_loop(
 ) -> LoopFinished:
     """Run the loop to its end.
 
+    Args:
+        sink: Receives every event, on the caller's event loop.
+
     Raises:
         RalphError: A problem was found before anything was started or spent.
     """

@@ -207,7 +207,13 @@ _MACOS_HINT = "Set safety.sandbox to auto, or run ralph in a Linux container."
 
 @dataclass(frozen=True)
 class Confinement:
-    """The sandbox of a run's commands."""
+    """The sandbox of a run's commands.
+
+    Attributes:
+        sandbox: The sandbox, or None without one.
+        warning: The warning for the person when the wanted sandbox does not work.
+        stood: What stood where the CLI's sandbox will create empty files and directories.
+    """
 
     sandbox: Sandbox | None = None
     warning: str = ""
@@ -313,7 +319,10 @@ async def require_sandbox() -> None:
 
 
 class CommandSandbox:
-    """Starts commands outside the agent's session in a sandbox, because they may run text that a model wrote."""
+    """Starts commands outside the agent's session in a sandbox, because they may run text that a model wrote.
+
+    The gate, steps and hooks all start their commands through `prefix`.
+    """
 
     def __init__(
         self, root: Path, sandbox: Sandbox | None, exceptions: SandboxExceptions = NO_EXCEPTIONS

@@ -88,7 +88,13 @@ class RepositoryGuard:
         confined: bool = False,
         documents: DocumentHold | None = None,
     ) -> None:
-        """Watch the repository of a project."""
+        """Watch the repository of a project.
+
+        Args:
+            alive: Returns the live processes that the run started. Blocks.
+            confined: Whether no process of the agent can write to the repository.
+            documents: Is held while a command or process can write ralph's documents.
+        """
         self._documents = documents
         self._root = root
         self._watch = RepositoryWatcher(root)

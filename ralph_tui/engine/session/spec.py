@@ -124,7 +124,10 @@ def spec_maker(
     *,
     sandbox: Sandbox | None,
 ) -> SpecFor:
-    """Return a function that makes session specs; they stay equal between iterations, so that a standby session fits."""
+    """Return a function that makes session specs; they stay equal between iterations, so that a standby session fits.
+
+    The model and the budget are read for each spec, because a person may change them while the loop runs.
+    """
     settings = settings_now()
     checks = checks_of(project.root, settings)
     extras = extras_of(settings, phase)

@@ -64,7 +64,13 @@ MAX_REMINDERS = 3
 
 
 class SessionSupervisor(Supervisor):
-    """Base of all session supervisors; a subclass adds its tools and decides when a turn ends."""
+    """Base of all session supervisors; a subclass adds its tools and decides when a turn ends.
+
+    Attributes:
+        wrap_up: A request to wrap up, sent once with the next tool's result; empty otherwise.
+        ending: Why the turn must end after the current tool; empty while it may continue.
+        handing_off: Whether the session is writing its hand-off.
+    """
 
     def __init__(self, run: RunContext, task_id: str = "") -> None:
         self.wrap_up = ""

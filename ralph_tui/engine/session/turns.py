@@ -119,7 +119,11 @@ class Conversation:
         *,
         seconds: float,
     ) -> None:
-        """Prepare a conversation; entering the context opens its session."""
+        """Prepare a conversation; entering the context opens its session.
+
+        Args:
+            seconds: How long the conversation may take, without the time the person needs to answer.
+        """
         self.interrupted = InterruptReason.NONE
         self.session_id = ""
         self.session: AgentSession = UnopenedSession()

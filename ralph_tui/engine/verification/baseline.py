@@ -206,7 +206,11 @@ class Baseline:
 
 
 def circumstances(store: SnapshotStore, settings: str, commands: Sequence[str], path: str) -> str:
-    """Return a fingerprint of what decides the results of checks, empty if git cannot tell. Blocks."""
+    """Return a fingerprint of what decides the results of checks, empty if git cannot tell. Blocks.
+
+    Args:
+        commands: The checks, whose programs are searched.
+    """
     if not (contents := tree_of(store)):
         return ""
     ignored = [path.rstrip("/") for path in store.ignored()]
@@ -493,6 +497,10 @@ def require_started(
     hidden: Sequence[str],
 ) -> tuple[str, ...]:
     """Refuse to spend anything on checks that show nothing; return warnings about the others. Blocks.
+
+    Args:
+        examined: The result of each check that ran.
+        hidden: The variables that checks do not see.
 
     Raises:
         SetupError: A check cannot start, does not end or hides its status.

@@ -55,6 +55,11 @@ async def run_command(
     """Run a shell command and keep the end of its output.
 
     Every process in the command's process group is ended with it, also on cancellation.
+
+    Args:
+        command: The command, for `bash -c`.
+        prefix: The program and arguments that start it, such as a sandbox.
+        keep: The number of bytes to return as `output`, in addition to the tail.
     """
     started = time.monotonic()
     # We create the pipe: from Python 3.12 on, asyncio's wait() also waits for every process that has

@@ -495,7 +495,11 @@ class Gate:
         await asyncio.to_thread(self.base.end)
 
     async def accept(self, task: Task, settled: Iterable[str] = ()) -> None:
-        """Move the trusted base, because the claim on `task` was accepted."""
+        """Move the trusted base, because the claim on `task` was accepted.
+
+        Args:
+            settled: Changed files of the checks that a reviewer or the person agreed to.
+        """
         await asyncio.to_thread(self._accept, task, tuple(settled))
 
     def _accept(self, task: Task, settled: tuple[str, ...]) -> None:

@@ -172,6 +172,9 @@ class JudgeTree(PlacedTree):
     def write(self, tree: str, *, confined: bool = False) -> None:
         """Put a tree into the directory, and the person's environment around it.
 
+        Args:
+            confined: Whether the commands run in the sandbox, which shows the tree at the project's path.
+
         Raises:
             SetupError: Git is missing, or the disk is full.
         """

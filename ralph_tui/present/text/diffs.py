@@ -121,7 +121,12 @@ class Diff:
     """Draws the lines of a diff one by one."""
 
     def __init__(self, sides: Sequence[DiffLine], path: str, *, made: bool = True) -> None:
-        """Prepare to draw these lines."""
+        """Prepare to draw these lines.
+
+        Args:
+            path: The changed file, whose name reveals the language; empty for no syntax colors.
+            made: Whether the change was made; otherwise it is drawn without colors.
+        """
         self.sides = sides
         self.is_colored = sum(len(side.text) for side in sides) <= AT_ONCE
         """Whether syntax colors are shown. A long diff gets them from `color`."""

@@ -216,7 +216,12 @@ _LOADS = re.compile(
 
 
 def other_values(data: bytes, names: Collection[str] = (), *, words: bool = False) -> bytes:
-    """Return a test with other numbers and texts, each changed by another number, so that no assertion about them holds."""
+    """Return a test with other numbers and texts, each changed by another number, so that no assertion about them holds.
+
+    Args:
+        names: Texts that are no values, such as those of modules that a runner loads.
+        words: Whether it is data, where all words may be texts.
+    """
     other = others(names)
     text = data.decode("utf-8", "replace")
     if words:

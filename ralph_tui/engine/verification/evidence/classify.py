@@ -250,7 +250,14 @@ def classify(
     *,
     same_kind: bool = True,
 ) -> Classified:
-    """Return the side of a changed file."""
+    """Return the side of a changed file.
+
+    Args:
+        path: The file, relative to the project, with slashes.
+        old: Its content in the trusted base; None if it is new.
+        new: Its content in the claimed tree; None if it was deleted.
+        same_kind: Whether it is still a file, a program or a link, as before.
+    """
     if same_kind and old is not None and new is not None and same_meaning(path, old, new):
         return Classified(Side.IGNORED, "means the same as before")
     found = _sides(path, old, new, context or Context())

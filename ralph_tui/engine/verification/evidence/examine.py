@@ -110,7 +110,14 @@ class Examiner:
         known_as: str = "",
         control: bool = False,
     ) -> tuple[Examined, Inspection]:
-        """Run and judge a check."""
+        """Run and judge a check.
+
+        Args:
+            task: The claimed task; None outside any task.
+            judge: Whether to run it in the judge tree as well, where that is needed.
+            known_as: The check in the plan, if it runs through another program.
+            control: Whether to run it with sources that cannot be parsed as well.
+        """
         await self.start()
         before = self._before(known_as or command)
         since = clock()

@@ -50,7 +50,11 @@ def site_packages(root: Path) -> Iterator[Path]:
 
 
 def installed(root: Path, ignored: Iterable[str]) -> dict[str, str]:
-    """Return what identifies each installed package or program, by its path. Blocks."""
+    """Return what identifies each installed package or program, by its path. Blocks.
+
+    Args:
+        ignored: The directories and files that git ignores, among them those of packages.
+    """
     tops = (root / path.rstrip("/") for path in ignored)
     return {
         os.path.relpath(unit, root): _identity(Path(unit)) for top in tops for unit in _units(top)
@@ -119,6 +123,9 @@ def changed_packages(
 
     A package is explained by the record of its installer, if that is new or as it was, or by its new version in a lock
     file. New packages are fine, unless they hide a program or belong to no record.
+
+    Args:
+        locks: The lock files that changed, before and now.
     """
     records: dict[str, Mapping[str, set[str]]] = {}
     outside = sorted(u for u in {*known, *now} if u.startswith("../"))

@@ -59,7 +59,12 @@ class TestReport(Model):
 
 
 def read_reports(directory: Path, output: str, expected: tuple[RunnerKind, ...]) -> TestReport:
-    """Read all reports of a command."""
+    """Read all reports of a command.
+
+    Args:
+        output: The command's output, for runners that report there.
+        expected: The runners that must report.
+    """
     report = TestReport()
     for path in sorted(directory.glob("*.jsonl")):
         report = _merged(report, _from_lines(list(_lines(path))))

@@ -73,7 +73,11 @@ def with_base_tests(path: str, old: bytes | None, new: bytes | None) -> bytes | 
 def with_new_tests(
     path: str, old: bytes | None, new: bytes | None, modules: Collection[str] = ()
 ) -> bytes | None:
-    """Return the old content of a source file, with the tests inside it as they are now if they changed."""
+    """Return the old content of a source file, with the tests inside it as they are now if they changed.
+
+    Args:
+        modules: The new modules of the claim, which are declared in the old content, too, to hold their tests.
+    """
     is_module = path.endswith(".rs") and _module(path) in modules
     if not new or not (old or is_module):
         return old

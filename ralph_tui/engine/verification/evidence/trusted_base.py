@@ -191,7 +191,12 @@ class TrustedBase:
     def begin(
         self, task_id: str, commands: Iterable[str], task_text: str = "", agreed: Iterable[str] = ()
     ) -> None:
-        """Record the state before an agent session, and trust what the person changed since the last one."""
+        """Record the state before an agent session, and trust what the person changed since the last one.
+
+        Args:
+            task_id: The task of the session; empty in a phase without tasks.
+            agreed: The tasks that the person accepted without checks, and with them what they changed.
+        """
         self._task_id = name = self._key(task_id)
         before = self._record
         try:
