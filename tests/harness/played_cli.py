@@ -191,6 +191,11 @@ class PlayedCli:
             )
             if isinstance(ruling, PermissionResultAllow):
                 decision, given = "allow", ruling.updated_input or given
+            elif ruling.interrupt:
+                refused = "The user doesn't want to proceed with this tool use."
+                gone = ToolResultBlock(tool_use_id=key, content=refused, is_error=True)
+                self._out.put_nowait(UserMessage(content=[gone]))
+                raise asyncio.CancelledError
             else:
                 decision, text = "deny", ruling.message
         if decision == "allow":
