@@ -38,6 +38,8 @@ TAIL = """
 - **Special cases in the code.** `if numbers == [1, 2]: return 3` is product code that passes the tests you have, and no test run can reveal it.
   Such cheats are not in the tables. Validation against the specs and reviews of criteria in prose look for such code. ralph notices code
   that asks for a variable which only a test runner sets, or names your tests or their data, but not code that finds them by a search.
+- **Other values in data.** What only the product reads is product, such as `en.json` or a price list. ralph holds back what such a file
+  loses if another file names it, but not what it changes.
 - **Runners without a report.** If ralph does not know the report of a runner, the exit status counts, and the receipt says so. ralph then
   changes the numbers and texts in your tests once: the check must turn red. A check that reads no such values is not tried this way.
 - **New tests that expect what the code does.** Where everything passed before, a new test has to fail without the work, and also when it gives

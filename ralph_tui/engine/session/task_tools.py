@@ -415,8 +415,7 @@ class TaskSupervisor(SessionSupervisor):
                 f"{objections}\nDo what is missing, then claim again. The next rejection blocks the task."
             )
         answer = "The reviewer rejected it again. The person will decide. Stop now."
-        files = result.rests_on
-        ways = f". {self._ways_on(files)}" if files else ""
+        ways = f". {self._ways_on(result.rests_on)}" if result.rests_on else ""
         return await self._blocked(
             f"Needs your decision: {review.result_text}{ways}",
             ToolAnswer(text=answer),

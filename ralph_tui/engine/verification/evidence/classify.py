@@ -288,10 +288,11 @@ def _sides(
         yield Side.PRODUCT, "is source of the project"
     if old is None:
         yield Side.PRODUCT, "is a new file that steers no tool"
-    reader = next(filter(context.is_check, context.named_by(path)), "")
+    named = context.named_by(path)
+    reader = next(filter(context.is_check, named), "")
     yield Side.CHECK, f"is named by {reader}" if reader else ""
     lost = (one for one in _lost_entries(path, old, new) if not _is_removed(one, context.task_text))
-    yield Side.CHECK, "is data that loses entries" if any(lost) else ""
+    yield Side.CHECK, "is data that loses entries" if named and any(lost) else ""
     yield Side.PRODUCT, "is read by no check"
 
 
@@ -393,7 +394,6 @@ class _WithoutProse(ast.NodeTransformer):
 
 _REMOVES = re.compile(r"\b(?:remov|delet|drop|prun|retir|discard)", re.IGNORECASE)
 _RECORD = re.compile(r"[\W_]*|\s*#.*|\s*- .*|\W*[\w.]+\W*|\s*[^:=,;|\t]+[:=,;|\t].*")
-"""A line of data: brackets, a comment, an item, one word, or values with something between them."""
 _ENTRY = re.compile(r"^[^\w#\n]*([\w./@$-]+)[\"']?[ \t]*[:=,;|]?[ \t]*(.*?),?$", re.MULTILINE)
 _LOCK = re.compile(r".+[.-]lock(\.\w+|b)?|go\.sum|Package\.resolved")
 
@@ -422,7 +422,6 @@ def _lines_of_data(data: bytes) -> str:
 
 
 def _is_removed(entry: str, text: str) -> bool:
-    """Return whether a task asks for the removal of an entry."""
     words = {*re.findall(r"\w{2,}", entry.lower())}
     return bool(_REMOVES.search(text)) and not words.isdisjoint(re.findall(r"\w+", text.lower()))
 

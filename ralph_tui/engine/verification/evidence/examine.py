@@ -276,7 +276,8 @@ class Examiner:
         shown = green is not True
         new_tests = bool(files) or inspection.tests_inside
         if (green or vacuous) and new_tests and not case.is_linter:
-            base = await self._run_on(inspection.claim, command, changed=inspection.product)
+            limit, product = case.limit_seconds, inspection.product
+            base = await self._run_on(inspection.claim, command, limit, product)
             noticed = noticing(case.here, base)
             shown = bool(noticed) and await self._depends(case, noticed)
             found = f"{shortlist(noticed, MOST_SHOWN)} fails without the work" if shown else ""
@@ -292,11 +293,14 @@ class Examiner:
         if await asyncio.to_thread(altered.only_removes):
             return True
         inputs, results = await asyncio.to_thread(altered.with_other_results)
+        known = case.before.outcomes or now
+        fresh = {*noticed, *(name for name in passed_in(now) if name not in known)}
         for other in filter(None, (inputs, results)):
             ran = await self._run_on(case.inspection.claim, case.command, case.limit_seconds, other)
-            unnamed = now if other is inputs else ran.report.outcomes  # a name may be a number
-            failed = any(n in noticed or n not in unnamed for n in ran.report.failing)
-            if failed or (not now and ran.result.exit_code):
+            failing, code = {*ran.report.failing}, ran.result.exit_code
+            renamed = failing - now.keys() if other is inputs else set[str]()  # as a number is
+            failed = renamed or failing & (fresh if other is results else {*noticed})
+            if failed or code is None or (not now and code):
                 return True
         return False
 
@@ -482,12 +486,7 @@ class Examiner:
         return None if lost_tests(case.here, there, case.before, inspection) else there
 
     async def _control(self, case: Case, tree: str, *without: str) -> list[TreeRun]:
-        """Run a check where it has to fail, until it does: then it looks at the judge tree.
-
-        Args:
-            tree: The tree in which it passes. A copy with sources that cannot be parsed is the last that it runs on.
-            without: Trees without the work.
-        """
+        """Run a check on trees without the work, last on `tree` with sources that cannot be parsed, until it fails: then it looks there."""
         if case.command in self._looking:
             return []
         inspection, reports = case.inspection, case.here.reported
