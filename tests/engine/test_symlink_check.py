@@ -12,7 +12,7 @@ from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.context import UsageMeter
 from ralph_tui.engine.core.project_state import ProjectState
-from ralph_tui.engine.session.task_tools import TaskSupervisor
+from ralph_tui.engine.session.task_supervisor import TaskSupervisor
 from ralph_tui.guard.command_judge import CommandJudge
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import Guard

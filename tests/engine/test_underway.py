@@ -23,7 +23,7 @@ from ralph_tui.engine.context import UsageMeter
 from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.phases.build_loop import BuildLoop
 from ralph_tui.engine.phases.finished_work import FinishedWork
-from ralph_tui.engine.session.task_tools import TaskSupervisor
+from ralph_tui.engine.session.task_supervisor import TaskSupervisor
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.store.project import Project

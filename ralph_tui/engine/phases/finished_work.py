@@ -15,7 +15,7 @@ from ralph_tui.domain.verification.verification import (
     VerificationOutcome,
 )
 from ralph_tui.engine.context import RunContext
-from ralph_tui.engine.verification.coverage import failure_report
+from ralph_tui.engine.verification.failure_report import failure_report
 from ralph_tui.store.project import Documents
 
 HOW_TO_END = "marked complete by hand"

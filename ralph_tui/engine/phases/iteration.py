@@ -12,7 +12,7 @@ from ralph_tui.engine.context import RunContext, UsageMeter, cost_limit_reached
 from ralph_tui.engine.core.ports import AgentSession, Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.prompts.prompts import REJECTED, handoff_prompt
 from ralph_tui.engine.session.iteration_result import IterationResult, counts_against_task
-from ralph_tui.engine.session.task_tools import TaskSupervisor
+from ralph_tui.engine.session.task_supervisor import TaskSupervisor
 from ralph_tui.engine.session.turns import Conversation, InterruptReason, describe_interrupt
 
 AT_ONCE = frozenset({InterruptReason.STOP, InterruptReason.PAUSE, InterruptReason.TASK_WITHDRAWN})

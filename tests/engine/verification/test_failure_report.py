@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.engine.verification.coverage import MOST_CHARS, failure_fingerprint, failure_report
+from ralph_tui.engine.verification.failure_report import (
+    MOST_CHARS,
+    failure_fingerprint,
+    failure_report,
+)
 from tests.harness.tables import Case, Line, each_case
 
 

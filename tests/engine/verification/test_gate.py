@@ -23,8 +23,8 @@ from ralph_tui.engine.phases.build_loop import passing_already
 from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.verification.baseline import Baseline, Check, require_started
 from ralph_tui.engine.verification.check_command import KEPT_BYTES, run_command
-from ralph_tui.engine.verification.coverage import receipt_text
 from ralph_tui.engine.verification.detection.project_checks import GateRules
+from ralph_tui.engine.verification.failure_report import receipt_text
 from ralph_tui.engine.verification.gate import (
     NOTHING_SHOWN,
     Gate,

@@ -29,11 +29,10 @@ from ralph_tui.engine.session.prompt_memory import record_learning
 from ralph_tui.engine.session.reviewer import MOST_DIFF, review_claim
 from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.engine.session.task_tracker import TaskTracker
-from ralph_tui.engine.verification.coverage import (
-    criteria_to_review,
+from ralph_tui.engine.verification.coverage import criteria_to_review, may_be_unverified
+from ralph_tui.engine.verification.failure_report import (
     failure_fingerprint,
     failure_report,
-    may_be_unverified,
     receipt_text,
 )
 from ralph_tui.store.project import Documents, Outcome
