@@ -24,7 +24,7 @@ MOST_LINES = {
     "ralph_tui/store": 5_109,
     "ralph_tui/tui": 11_727,
     "ralph_tui/vcs": 1_136,
-    "tests": 46233,
+    "tests": 46_233,
 }
 """Lines of Python, everything counted. A number goes down with each merge that makes less; only an issue that names the number
 puts it up. What is added is paid for in the same package."""
