@@ -67,7 +67,7 @@ from pathlib import Path
 from ralph_tui.guard.sandbox.os_sandbox import SandboxAccess, sandbox_for, sandbox_prefix
 root, scratch = Path(sys.argv[1]), Path(sys.argv[2])
 prefix = sandbox_prefix(sandbox_for(root, root, {}), root, SandboxAccess(scratch, {}))
-sys.exit(subprocess.call([*prefix, "test", "-f", ralph_tui.__file__]))
+sys.exit(subprocess.call([*prefix, "/usr/bin/test", "-f", ralph_tui.__file__]))
 """
     for name in ("project", "scratch"):
         (tmp_path / name).mkdir()
