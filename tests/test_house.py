@@ -13,14 +13,14 @@ MOST_MODULES = 22
 
 MOST_LINES = {
     "ralph_tui/agent": 2_157,
-    "ralph_tui/cli": 6_725,
+    "ralph_tui/cli": 6_724,
     "ralph_tui/config": 1_585,
     "ralph_tui/demo": 1_510,
-    "ralph_tui/domain": 6_409,
+    "ralph_tui/domain": 6_421,
     "ralph_tui/engine": 19_595,
     "ralph_tui/guard": 6_372,
     "ralph_tui/interop": 3_188,
-    "ralph_tui/present": 6_599,
+    "ralph_tui/present": 6_584,
     "ralph_tui/store": 5_109,
     "ralph_tui/tui": 11_727,
     "ralph_tui/vcs": 1_136,

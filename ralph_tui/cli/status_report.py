@@ -15,7 +15,6 @@ from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.present.text.figures import breaker_counts, money, stamp, tokens, when
 from ralph_tui.present.text.glyphs import Glyphs, choose
-from ralph_tui.present.text.status_labels import basis_word
 from ralph_tui.store.documents.documents import Documents
 from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project
@@ -242,7 +241,7 @@ def tasks_table(plan: ImplementationPlan, shown: Sequence[Task]) -> None:
     out_table(
         ("", "TASK", "STATUS", "PRIORITY", "DESCRIPTION"),
         (
-            (_sign(signs, t), t.id, basis_word(t), str(t.priority), _about(plan, t, done))
+            (_sign(signs, t), t.id, t.basis_word, str(t.priority), _about(plan, t, done))
             for t in shown
         ),
     )

@@ -163,6 +163,18 @@ class Task(Record):
         )
 
     @property
+    def status_word(self) -> str:
+        return "held" if self.is_held else self.status.value.replace("_", " ")
+
+    @property
+    def basis_word(self) -> str:
+        """What a complete task rests on if no check verified it, otherwise its status."""
+        found = self.verification if self.status is TaskStatus.COMPLETE else None
+        if found is not None and found.outcome is not VerificationOutcome.VERIFIED:
+            return found.outcome
+        return self.status_word
+
+    @property
     def title(self) -> str:
         return next(iter(self.description.strip().splitlines()), "") or self.id
 

@@ -13,7 +13,6 @@ from ralph_tui.present.board.columns import BESIDE_TITLES, most_board
 from ralph_tui.present.text.figures import money
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.spans import Line, Span, Tone, crop_words, row, width_of, wrap
-from ralph_tui.present.text.status_labels import basis_word
 
 
 class Group(StrEnum):
@@ -125,7 +124,7 @@ def _cells_before_title(task: Task) -> int:
 def _right_spans(group: Group, task: Task, width: int) -> list[Span]:
     own = task.model if task.model and group is not Group.DONE else ""
     right = [Span(f"  {own}", Tone.INFO)] if own else []
-    if group is Group.DONE and (word := basis_word(task)) != TaskStatus.COMPLETE:
+    if group is Group.DONE and (word := task.basis_word) != TaskStatus.COMPLETE:
         right.append(Span(f"  {word}", Tone.WARN if task.is_unverified else Tone.INFO))
     if task.actual_cost_usd and width >= COST_FROM:
         right.append(Span(f"  {money(task.actual_cost_usd)}", Tone.MUTED))

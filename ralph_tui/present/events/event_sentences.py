@@ -20,7 +20,7 @@ from ralph_tui.domain.verification.review import criteria_count, evidence_lines
 from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.present.text.figures import breaker_counts, clock, in_local, money, stamp, tokens
 from ralph_tui.present.text.spans import Tone
-from ralph_tui.present.text.status_labels import BREAKER, END, ITERATION, STEP, task_word
+from ralph_tui.present.text.status_labels import BREAKER, END, ITERATION, STEP
 from ralph_tui.present.tools.renderers import option_texts
 
 
@@ -112,7 +112,7 @@ def _task_changed(e: ev.TaskChanged) -> Sentence | None:
     elif task.status is TaskStatus.BLOCKED:
         glyph, tone = "blocked", Tone.BAD
     return Sentence(
-        glyph, "task", f"{task.id} is {task_word(task)}" + (f": {why}" if why else ""), tone
+        glyph, "task", f"{task.id} is {task.status_word}" + (f": {why}" if why else ""), tone
     )
 
 

@@ -16,7 +16,6 @@ from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.markdown import markdown_lines
 from ralph_tui.present.text.parts import LazyLines, LineBlock, Part, parts_blocks
 from ralph_tui.present.text.spans import Line, Span, Tone
-from ralph_tui.present.text.status_labels import task_word
 
 APPROVAL_HEADINGS = {
     ApprovalKind.SPECS: "Review the specs",
@@ -67,7 +66,7 @@ def plan_blocks(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[LineBlock]:
 
 def _special_state(task: Task) -> str:
     is_pending = task.status is TaskStatus.PENDING and not task.is_held
-    return "" if is_pending else task_word(task)
+    return "" if is_pending else task.status_word
 
 
 def _task_line(task: Task) -> list[Line]:

@@ -17,7 +17,7 @@ from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, commands_as_keys
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone
-from ralph_tui.present.text.status_labels import END, look_of, task_word
+from ralph_tui.present.text.status_labels import END, look_of
 
 MAX_LISTED = 20
 RULE = "the highest-priority pending task whose dependencies are complete. Plan order breaks ties"
@@ -125,7 +125,7 @@ def root_cause(name: str, tasks: dict[str, Task]) -> str:
             break
         seen.append(left[0])
     last = tasks.get(seen[-1])
-    word = "which is not in the plan" if last is None else f"which is {task_word(last)}"
+    word = "which is not in the plan" if last is None else f"which is {last.status_word}"
     return f"{name}, {word}" if len(seen) == 1 else f"{name} (after {seen[-1]}, {word})"
 
 

@@ -3,11 +3,10 @@
 from typing import NamedTuple
 
 from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus
-from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.context_budget import Zone
 from ralph_tui.domain.run.steps import StepOutcome
-from ralph_tui.domain.verification.verification import ReceiptStatus, VerificationOutcome
+from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.domain.view.loop_view import LoadState, LoopView, RunState
 from ralph_tui.present.text.spans import Tone
 
@@ -125,14 +124,3 @@ STEP: dict[StepOutcome, Look] = {
     StepOutcome.SKIPPED: Look("skipped", "skipped", Tone.WARN),
     StepOutcome.INTERRUPTED: Look("interrupted", "interrupted", Tone.WARN),
 }
-
-
-def task_word(task: Task) -> str:
-    return "held" if task.is_held else task.status.value.replace("_", " ")
-
-
-def basis_word(task: Task) -> str:
-    """Return what a complete task rests on if no check verified it, otherwise the task's status."""
-    if task.status is TaskStatus.COMPLETE and (found := task.verification) is not None:
-        return "complete" if found.outcome is VerificationOutcome.VERIFIED else found.outcome
-    return task_word(task)

@@ -13,7 +13,6 @@ from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.present.events.event_sentences import Sentence, sentence_of
 from ralph_tui.present.text.figures import in_local
-from ralph_tui.present.text.status_labels import task_word
 from ralph_tui.present.timeline.changed_files import FileChange
 from ralph_tui.present.timeline.entries import (
     CallEntry,
@@ -166,9 +165,9 @@ class Timeline:
         if isinstance(event, ev.ProjectUnreadable | ev.LoopFound):
             self._is_unreadable = isinstance(event, ev.ProjectUnreadable)
         elif isinstance(event, ev.PlanLoaded):
-            self._task_states = {task.id: task_word(task) for task in event.tasks}
+            self._task_states = {task.id: task.status_word for task in event.tasks}
         elif isinstance(event, ev.TaskChanged):
-            known, now = self._task_states.get(event.task.id), task_word(event.task)
+            known, now = self._task_states.get(event.task.id), event.task.status_word
             self._task_states[event.task.id] = now
             return now not in (known, _BEGUN)
         elif isinstance(event, ev.BreakerChanged):
