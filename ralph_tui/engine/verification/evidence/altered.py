@@ -267,6 +267,8 @@ _RETURNS = re.compile(
 _LISTS = re.compile(r".+\.(?:py|rb|php|[cm]?[jt]sx?)")
 """Sources in which what a function returns may as well be a list."""
 _EFFECT = re.compile(r"(\s*)((?:await )?(?!if\b|for\b)[\w$][\w.#$>()-]*[.:>]\w+\(.*\);?)(\s*)")
+_VALUED = (".rs", ".kt", ".scala", ".swift")
+"""Sources in which a last line without a semicolon is what the function returns."""
 _NEVER = {"py": "if False: %s", "rb": "%s if false", "lua": "if false then %s end"}
 _OPERATORS = {
     "==": "!=", "!=": "==", "===": "!==", "!==": "===", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "&&": "||",
@@ -290,7 +292,8 @@ def computing_otherwise(path: str, line: str, other: Callable[[re.Match[str]], s
     if found := _CONDITION.fullmatch(line):
         no = "!" if found[4][-1] in "{;" else "not "
         return f"{found[1]}({no}({found[2] or found[3]})){found[4]}{found[5]}{rest}"
-    if found := _EFFECT.fullmatch(line):
+    found = _EFFECT.fullmatch(line)
+    if found and (found[2].endswith(";") or not path.endswith(_VALUED)):
         never = _NEVER.get(path.rpartition(".")[2], "if (false) { %s }")
         return f"{found[1]}{never % found[2]}{found[3]}{rest}"
     line = _TEXT.sub(other, line)
