@@ -273,7 +273,6 @@ _NEVER = {"py": "if False: %s", "rb": "%s if false", "lua": "if false then %s en
 _OPERATORS = {
     "==": "!=", "!=": "==", "===": "!==", "!==": "===", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "&&": "||",
     "||": "&&", "and": "or", "or": "and", "+": "-", "-": "+", "*": "+", "/": "*", "%": "+",
-    "+=": "-=", "-=": "+=",
 }  # fmt: skip
 _OPERATOR = re.compile(rf"(?<= )(?:{'|'.join(map(re.escape, _OPERATORS))})(?= )")
 
