@@ -14,6 +14,7 @@ from ralph_tui.domain.outcomes import IterationOutcome, LoopStatus, ToolOutcome
 from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.context_budget import Zone
+from ralph_tui.domain.verification.review import CriterionReview, Review
 from ralph_tui.domain.verification.verification import (
     Inputs,
     Place,
@@ -77,6 +78,11 @@ def related(draw: st.DrawFn) -> ev.Event:
     return event.model_copy(update={name: draw(RELATED[name]) for name in sorted(fields)})
 
 
+DAMAGED = Review(criteria=(), verdicts=(CriterionReview(number=1, met=False, reason="no"),))
+"""A review whose criteria a damaged journal lacks."""
+
+
+@example([ev.ReviewFinished(task_id="a", review=DAMAGED)], 80, UNICODE)
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(related(), max_size=25),

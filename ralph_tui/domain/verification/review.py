@@ -64,11 +64,15 @@ class Review(Model):
     def rejected(self) -> bool:
         return any(not verdict.met for verdict in self.verdicts)
 
+    def criterion(self, number: int) -> str:
+        """Return a criterion by its number from 1, which a damaged journal may have without the criterion."""
+        return next(iter(self.criteria[number - 1 : number]), f"criterion {number}")
+
     @property
     def objections(self) -> tuple[str, ...]:
         """The unmet criteria, each with the reviewer's reason."""
         return tuple(
-            f"{self.criteria[verdict.number - 1]}: {verdict.reason}"
+            f"{self.criterion(verdict.number)}: {verdict.reason}"
             for verdict in self.verdicts
             if not verdict.met
         )
@@ -182,6 +186,6 @@ def evidence_lines(review: Review) -> list[str]:
     for verdict in review.verdicts:
         where = ", ".join(f"{quote.file}:{quote.line}" for quote in verdict.evidence)
         word = "met" if verdict.met else "not met"
-        criterion = review.criteria[verdict.number - 1]
+        criterion = review.criterion(verdict.number)
         lines.append(f"{word}: {criterion}{f' ({where})' if where else ''}. {verdict.reason}")
     return lines
