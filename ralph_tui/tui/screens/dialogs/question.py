@@ -127,20 +127,11 @@ Reply = tuple[str, Answer]
 MAX_PREVIEW = 20_000
 
 
-class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
-    """Returns the answers of one batch; Escape keeps the drafts and returns None."""
+class _AskingDialog(AutoDialog[tuple[Reply, ...] | None]):
+    """Keeps a draft of each answer, below the last words of the model."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "accept", show=False),
-        Binding("space", "mark", show=False),
-        Binding("right,l,tab", "page(1)", show=False),
-        Binding("left,h,shift+tab", "page(-1)", show=False),
-        *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
-    ]
 
-    choices = getters.query_one(TextView)
-    preview = getters.query_one("#preview", VerticalScroll)
     words = getters.query_one(FreeTextInput)
 
     def __init__(
@@ -153,7 +144,26 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self._batch = list(batch)
         self._drafts = drafts
         self._context_lines = context
-        self._at = next((i for i, q in enumerate(batch) if not self._draft(q).is_given), len(batch))
+
+    def _draft(self, asked: AskedQuestion) -> Draft:
+        return self._drafts.get(asked.id, NOTHING)
+
+
+class QuestionDialog(_AskingDialog):
+    """Returns the answers of one batch; Escape keeps the drafts and returns None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "accept", show=False),
+        Binding("space", "mark", show=False),
+        Binding("right,l,tab", "page(1)", show=False),
+        Binding("left,h,shift+tab", "page(-1)", show=False),
+        *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
+    ]
+
+    choices = getters.query_one(TextView)
+    preview = getters.query_one("#preview", VerticalScroll)
+
+    _at = 0
 
     def compose_frame(self) -> Iterable[Widget]:
         with DialogFrame(classes="dialog -large -asking") as frame:
@@ -169,7 +179,8 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             yield FreeTextInput("Type your answer, then press enter")
 
     def on_mount(self) -> None:
-        self._go_to(self._at)
+        drafts = [self._draft(asked) for asked in self._batch]
+        self._go_to(next((i for i, d in enumerate(drafts) if not d.is_given), len(drafts)))
         self.watch(
             self.app, "view", self._follow, init=True
         )  # the questions may have been answered by now
@@ -182,9 +193,6 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
     @property
     def _now(self) -> AskedQuestion | None:
         return self._batch[self._at] if self._at < len(self._batch) else None
-
-    def _draft(self, asked: AskedQuestion) -> Draft:
-        return self._drafts.get(asked.id, NOTHING)
 
     def _show(self, cursor: int | None = None) -> None:
         asked, glyphs = self._now, self.app.glyphs
@@ -356,10 +364,9 @@ class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
             self.dismiss(None)
 
 
-class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
+class PermissionDialog(_AskingDialog):
     """Returns the answer; Escape keeps a typed reason and returns None."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", show=False),
         # The list of answers also binds these keys, but has nothing to scroll.
@@ -374,22 +381,10 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
 
     choices = getters.query_one(Blocks)
     call = getters.query_one(ScrollText)
-    words = getters.query_one(FreeTextInput)
-
-    def __init__(
-        self,
-        batch: Sequence[AskedQuestion],
-        drafts: MutableMapping[str, Draft],
-        context: Sequence[str] = (),
-    ) -> None:
-        super().__init__()
-        self._asked = batch[0]
-        self._drafts = drafts
-        self._context_lines = context
 
     @property
-    def _draft(self) -> Draft:
-        return self._drafts.get(self._asked.id, NOTHING)
+    def _asked(self) -> AskedQuestion:
+        return self._batch[0]
 
     def compose_frame(self) -> Iterable[Widget]:
         with DialogFrame(classes="dialog -large -permission") as frame:
@@ -412,7 +407,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
         self.watch(self.app, "view", self._follow, init=True)
 
     def _show(self) -> None:
-        blocks = permission_blocks(self._asked.question, self._draft)
+        blocks = permission_blocks(self._asked.question, self._draft(self._asked))
         self.choices.show_blocks(blocks)
         self.update_footer()
 
@@ -460,7 +455,7 @@ class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
     def _take(self, key: int) -> None:
         option = self._asked.question.options[key]
         if option.reasoned:
-            self.words.begin(self._draft.other)
+            self.words.begin(self._draft(self._asked).other)
             self.update_footer()
         else:
             self._send(Answer(labels=(option.label,), by="screen"))
